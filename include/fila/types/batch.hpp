@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Batch: where a store puts the rows that it claimed.
+#pragma once
+
+#include <fila/types/ticket.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1 {
+
+/// A claimed batch, in claim order. Columns, not structs: rows lie side by side for handlers that take a
+/// span, tickets for `extend`. Stores append with `add`; the engine recycles the memory.
+/// Thread safety: none; a batch has one writer, the claim.
+template <class Row, class Key>
+class Batch {
+public:
+    /// A row that was claimed but could not be decoded. It never reaches the handler; it is settled as a
+    /// failure of its own, and its neighbours are not disturbed.
+    struct Broken {
+        Ticket<Key> ticket;
+        History history;
+        std::string why;
+    };
+
+    void add(Key key, std::int64_t fence, History history, Row row) {
+        rows_.push_back(std::move(row));
+        tickets_.push_back({std::move(key), fence});
+        histories_.push_back(history);
+    }
+    void add_broken(Key key, std::int64_t fence, History history, std::string why) {
+        broken_.push_back({{std::move(key), fence}, history, std::move(why)});
+    }
+
+    /// Rows claimed, broken ones included: what counts against the request's limit.
+    [[nodiscard]] std::size_t size() const noexcept { return tickets_.size() + broken_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    void clear() noexcept { rows_.clear(), tickets_.clear(), histories_.clear(), broken_.clear(); }
+
+    [[nodiscard]] std::vector<Row>& rows() noexcept { return rows_; }
+    [[nodiscard]] std::vector<Row> const& rows() const noexcept { return rows_; }
+    [[nodiscard]] std::vector<Ticket<Key>> const& tickets() const noexcept { return tickets_; }
+    [[nodiscard]] std::vector<History> const& histories() const noexcept { return histories_; }
+    [[nodiscard]] std::vector<Broken> const& broken() const noexcept { return broken_; }
+
+private:
+    std::vector<Row> rows_;
+    std::vector<Ticket<Key>> tickets_;
+    std::vector<History> histories_;
+    std::vector<Broken> broken_;
+};
+
+}  // namespace fila::inline v1

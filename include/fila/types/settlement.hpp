@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Settlement: one row's outcome on its way to the store.
+#pragma once
+
+#include <fila/types/outcome.hpp>
+#include <fila/types/ticket.hpp>
+
+namespace fila::inline v1 {
+
+/// `row` is the row as the handler left it, for stores that write result columns back with the status; null
+/// where no handler saw it (a release, an undecodable row). It lives as long as the settle call.
+template <class Row, class Key>
+struct Settlement {
+    Ticket<Key> ticket;
+    Outcome outcome;
+    Row const* row = nullptr;
+};
+
+}  // namespace fila::inline v1
