@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# fila_dev: what our own tests and examples are compiled with, and nobody else's code.
+add_library(fila_dev INTERFACE)
+target_compile_options(fila_dev INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(fila_dev INTERFACE -fconcepts-diagnostics-depth=3)
+endif()
+
+if(FILA_SANITIZE)
+    if(NOT FILA_SANITIZE MATCHES "^(address,undefined|address|undefined|thread)$")
+        message(FATAL_ERROR "fila: FILA_SANITIZE is '${FILA_SANITIZE}'; it may be address,undefined or thread")
+    endif()
+    target_compile_options(fila_dev INTERFACE
+        -fsanitize=${FILA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(fila_dev INTERFACE -fsanitize=${FILA_SANITIZE})
+endif()
