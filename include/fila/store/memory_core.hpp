@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// MemoryCore: the rows of a MemoryStore and what may happen to them. Knows no clock, no mutex and no verb.
+#pragma once
+
+#include <fila/store/paged_slots.hpp>
+#include <fila/store/pending_runs.hpp>
+#include <fila/store/row_state.hpp>
+#include <fila/store/store_concept.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1 {
+
+/// A row of a MemoryStore as it stands, for tests and for people.
+template <class Row>
+struct MemoryRow {
+    std::int64_t key = 0;
+    Row row;
+    RowState state = RowState::pending;
+    bool locked = false;  ///< by an open transaction
+    std::int64_t fence = 0;
+    History history{};
+    std::int64_t priority = 0;
+    TimePoint due{};
+    TimePoint lease_until{};  ///< means something while the row is processing
+    std::string error{};      ///< why the last attempt failed, or the row was discarded
+    std::string word{};       ///< the handler's own final status: complete("paid")
+};
+
+namespace detail {
+
+template <class Row>
+class MemoryCore {
+public:
+    using Key = std::int64_t;
+    using RowTicket = Ticket<Key>;
+    enum class Hold : std::uint8_t { lease, lock };
+
+    explicit MemoryCore(bool keep_finished) : keep_finished_{keep_finished} {}
+
+    // ---- rows come in
+    // ------------------------------------------------------------------------------------------
+
+    /// Answers the key of the first; the others follow.
+    Key add(std::span<Row> rows, std::int64_t priority, TimePoint due) {
+        auto const first = records_.next_key();
+        if (rows.empty()) return first;
+        for (auto& row : rows) records_.append(Record{std::move(row), priority, due});
+        pending_.insert({priority, due, first}, records_.next_key() - 1);
+        pending_count_ += rows.size();
+        return first;
+    }
+
+    // ---- rows are taken
+    // ----------------------------------------------------------------------------------------
+
+    /// Appends to `out`; answers how many. `position` follows. A row whose copy throws is broken.
+    std::size_t take(std::optional<RowPosition>& position, TimePoint start, std::size_t limit,
+                     Batch<Row, Key>& out, Hold hold, TimePoint lease_until) {
+        return pending_.take(std::optional{position}, start, limit, [&](Key key) {
+            auto& r = *records_.find(key);
+            lend(key, r, out);
+            ++r.fence;
+            if (hold == Hold::lock) {
+                r.locked = true;
+            } else {
+                r.lease_until = lease_until;
+                r.state = RowState::processing;
+                --pending_count_;
+                link(key, r);
+            }
+            position = RowPosition{r.priority, r.due, key};
+        });
+    }
+    /// Ends a lock that nothing was settled under.
+    void unlock(Key key) {
+        auto& r = *records_.find(key);
+        r.locked = false;
+        pending_.insert({r.priority, r.due, key});
+    }
+
+    // ---- rows are settled
+    // --------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool owns(RowTicket const& t) { return held(t) != nullptr; }
+    [[nodiscard]] bool locks(RowTicket const& t) {
+        auto const* r = records_.find(t.key);
+        return r && r->locked && r->fence == t.fence;
+    }
+    /// Of a row that is held by lease or by lock. `left`: the row as the handler left it, or null.
+    void settle(Key key, Outcome const& outcome, Row const* left, TimePoint now) {
+        auto& r = *records_.find(key);
+        if (left && stays(outcome.kind())) r.row = *left;
+        let_go(r);
+        switch (outcome.kind()) {
+            case Outcome::Kind::complete:
+                return finish(key, r, RowState::completed, outcome.text());
+            case Outcome::Kind::discard:
+                return finish(key, r, RowState::discarded, outcome.text());
+            case Outcome::Kind::dead_letter:
+                ++r.history.failures;
+                return bury(key, r, outcome.text());
+            case Outcome::Kind::retry:
+                ++r.history.failures;
+                r.note().error = outcome.text();
+                return wait(key, r, now, outcome.delay());
+            case Outcome::Kind::snooze:
+                return wait(key, r, now, outcome.delay());
+            case Outcome::Kind::release:
+                return make_pending(key, r);
+        }
+    }
+
+    // ---- leases
+    // ------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool extend(RowTicket const& t, TimePoint until) {
+        auto* r = held(t);
+        if (r) r->lease_until = until;
+        return r != nullptr;
+    }
+    Rescued rescue(RescueLimits const& limits, TimePoint now) {
+        Rescued rescued;
+        for (auto key = oldest_held_; key != 0 && rescued.rows() < limits.max_rows;) {
+            auto& r = *records_.find(key);
+            auto const next = r.next_held;
+            if (r.lease_until <= now) {
+                let_go(r);
+                if (++r.history.crashes >= limits.max_crashes) {
+                    bury(key, r, "its owner died too often");
+                    ++rescued.dead;
+                } else {
+                    make_pending(key, r);
+                    ++rescued.requeued;
+                }
+            }
+            key = next;
+        }
+        return rescued;
+    }
+
+    // ---- people
+    // ------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] Counts counts(std::size_t at_most) const {
+        return {std::min(pending_count_, at_most), std::min(held_count_, at_most),
+                std::min(dead_.size(), at_most)};
+    }
+    [[nodiscard]] std::vector<DeadLetter<Row, Key>> dead_letters(std::size_t at_most) {
+        std::vector<DeadLetter<Row, Key>> letters;
+        for (auto key : dead_) {
+            if (letters.size() == at_most) break;
+            auto& r = *records_.find(key);
+            auto& letter =
+                letters.emplace_back(DeadLetter<Row, Key>{key, std::nullopt, r.history, r.error()});
+            try {
+                letter.row = r.row;
+            } catch (std::exception const& e) {
+                if (letter.error.empty()) letter.error = e.what();
+            }
+        }
+        return letters;
+    }
+    /// The due time stays, it has passed: so the row keeps its place in the order.
+    bool redrive(Key key) {
+        if (dead_.erase(key) == 0) return false;
+        auto& r = *records_.find(key);
+        r.history = {};
+        make_pending(key, r);
+        return true;
+    }
+    [[nodiscard]] std::vector<Key> dead_keys() const { return {dead_.begin(), dead_.end()}; }
+
+    [[nodiscard]] std::optional<MemoryRow<Row>> find(Key key) {
+        auto* r = records_.find(key);
+        if (!r) return std::nullopt;
+        return MemoryRow<Row>{key,         r->row, r->state,       r->locked,  r->fence, r->history,
+                              r->priority, r->due, r->lease_until, r->error(), r->word()};
+    }
+    bool expire(Key key, TimePoint now) {
+        auto* r = records_.find(key);
+        if (!r || r->state != RowState::processing) return false;
+        r->lease_until = now;
+        return true;
+    }
+
+private:
+    struct Note {  // rare, so kept apart
+        std::string error, word;
+    };
+    struct Record {
+        Record(Row r, std::int64_t p, TimePoint d) : row{std::move(r)}, priority{p}, due{d} {}
+
+        Row row;
+        std::int64_t fence = 0;
+        std::int64_t priority;
+        TimePoint due;
+        TimePoint lease_until{};
+        Key next_held = 0, previous_held = 0;
+        std::unique_ptr<Note> text{};
+        History history{};
+        RowState state = RowState::pending;
+        bool locked = false;
+
+        Note& note() {
+            if (!text) text = std::make_unique<Note>();
+            return *text;
+        }
+        [[nodiscard]] std::string error() const { return text ? text->error : std::string{}; }
+        [[nodiscard]] std::string word() const { return text ? text->word : std::string{}; }
+    };
+
+    static void lend(Key key, Record const& r, Batch<Row, Key>& out) {
+        std::optional<Row> row;
+        try {
+            row.emplace(r.row);
+        } catch (std::exception const& e) {
+            return out.add_broken(key, r.fence + 1, r.history, e.what());
+        }
+        out.add(key, r.fence + 1, r.history, std::move(*row));
+    }
+    [[nodiscard]] Record* held(RowTicket const& t) {
+        auto* r = records_.find(t.key);
+        return r && r->state == RowState::processing && r->fence == t.fence ? r : nullptr;
+    }
+    [[nodiscard]] bool stays(Outcome::Kind kind) const {
+        return keep_finished_ || (kind != Outcome::Kind::complete && kind != Outcome::Kind::discard);
+    }
+
+    /// After this the row is neither held nor pending: what follows says what it is.
+    void let_go(Record& r) {
+        if (r.locked) {
+            r.locked = false;
+            --pending_count_;
+        } else {
+            unlink(r);
+        }
+    }
+    void make_pending(Key key, Record& r) {
+        r.state = RowState::pending;
+        ++pending_count_;
+        pending_.insert({r.priority, r.due, key});
+    }
+    /// Strictly later than now, so that a pass which began now cannot meet the row again.
+    void wait(Key key, Record& r, TimePoint now, Duration delay) {
+        r.due = later(now, std::max(delay, Duration{1}));
+        make_pending(key, r);
+    }
+    void bury(Key key, Record& r, std::string_view why) {
+        r.state = RowState::dead;
+        r.note().error = why;
+        dead_.insert(key);
+    }
+    void finish(Key key, Record& r, RowState state, std::string_view text) {
+        if (!keep_finished_) return records_.erase(key);
+        r.state = state;
+        if (!text.empty()) (state == RowState::completed ? r.note().word : r.note().error) = text;
+    }
+
+    // Rows that are held by lease, oldest claim first, so that a rescue looks at no other row.
+    void link(Key key, Record& r) {
+        r.previous_held = newest_held_;
+        r.next_held = 0;
+        (newest_held_ ? records_.find(newest_held_)->next_held : oldest_held_) = key;
+        newest_held_ = key;
+        ++held_count_;
+    }
+    void unlink(Record& r) {
+        (r.previous_held ? records_.find(r.previous_held)->next_held : oldest_held_) = r.next_held;
+        (r.next_held ? records_.find(r.next_held)->previous_held : newest_held_) = r.previous_held;
+        --held_count_;
+    }
+
+    PagedSlots<Record> records_;
+    PendingRuns pending_;
+    std::set<Key> dead_;
+    std::size_t pending_count_ = 0;  // locked ones included: their status says pending
+    std::size_t held_count_ = 0;
+    Key oldest_held_ = 0, newest_held_ = 0;
+    bool keep_finished_;
+};
+
+}  // namespace detail
+}  // namespace fila::inline v1
