@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What a live database says about a table, and what verify() finds in it.
+#pragma once
+
+#include <fila/config.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fila::inline v1 {
+
+/// What a driver reads from pg_catalog or from SQLite's pragmas. A list that a database cannot fill stays
+/// empty.
+struct Catalogue {
+    struct Column {
+        std::string name;
+        std::string
+            type;  ///< as the database prints it, e.g. "timestamp with time zone", "character varying(20)"
+        bool not_null = false;
+        bool has_default = false;           ///< or is an identity, or the rowid
+        std::vector<std::string> labels{};  ///< of an enum type, in its order
+    };
+
+    bool exists = false;
+    std::vector<Column> columns{};
+    std::vector<std::vector<std::string>> unique{};  ///< columns of each primary key and full unique index
+    std::vector<std::string> update_triggers{};      ///< that run on UPDATE, by name
+    std::vector<std::string> partition_key{};        ///< columns
+    std::vector<std::string> checks{};               ///< CHECK constraints, as the database prints them
+    std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, DELETE: what we may not do
+};
+
+/// One mismatch between a mapping and a live table.
+struct Finding {
+    bool fatal = false;  ///< the store would not work; the constructor throws all fatal ones at once
+    std::string what;
+    std::string mend;  ///< the statement, or the change of the mapping, that mends it; may be empty
+};
+
+}  // namespace fila::inline v1
