@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// One field of a result, from PostgreSQL's text to a wire type: strictly, or std::invalid_argument with the
+// reason.
+#pragma once
+
+#include <fila/postgres/postgres_pqxx.hpp>
+#include <fila/table/values.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <clocale>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace fila::inline v1::postgres {
+
+namespace detail {
+
+[[noreturn]] inline void refuse(std::string_view wanted, std::string_view text) {
+    constexpr std::size_t shown = 40;
+    throw std::invalid_argument{"not " + std::string{wanted} + ": '" + std::string{text.substr(0, shown)} +
+                                (text.size() > shown ? "…'" : "'")};
+}
+
+inline std::int64_t integer_from(std::string_view text) {
+    std::int64_t value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range) refuse("an integer of 64 bits", text);
+    if (error != std::errc{} || end != text.data() + text.size()) refuse("an integer", text);
+    return value;
+}
+
+inline double real_from(std::string_view text) {
+    if (text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
+    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    // strtod obeys the process's locale, which may write another decimal mark than the server's point;
+    // from_chars would not, but libc++ lacks it for double.
+    std::string copy{text};
+    if (auto const point = copy.find('.'); point != std::string::npos)
+        copy[point] = *std::localeconv()->decimal_point;
+    char* end = nullptr;
+    double const value = std::strtod(copy.c_str(), &end);
+    if (copy.empty() || end != copy.c_str() + copy.size()) refuse("a number", text);
+    return value;
+}
+
+inline Bytes bytes_from(std::string_view text) {
+    if (!text.starts_with("\\x") || text.size() % 2 != 0) refuse("bytea in hex", text);
+    Bytes bytes;
+    bytes.reserve(text.size() / 2 - 1);
+    for (std::size_t i = 2; i < text.size(); i += 2) {
+        std::uint8_t octet{};
+        auto const [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, octet, 16);
+        if (error != std::errc{} || end != text.data() + i + 2) refuse("bytea in hex", text);
+        bytes.push_back(static_cast<std::byte>(octet));
+    }
+    return bytes;
+}
+
+}  // namespace detail
+
+/// A view into a result, which must outlive it.
+class Field {
+public:
+    Field(pqxx::result const& result, std::size_t row, std::size_t column)
+        : text_{bridge::text(result, row, column)} {}
+
+    [[nodiscard]] bool null() const noexcept { return !text_.has_value(); }
+    [[nodiscard]] std::string_view text() const {
+        if (!text_) throw std::invalid_argument{"NULL where a value is needed"};
+        return *text_;
+    }
+
+    /// As one of the wire types. An Instant arrives as microseconds since 1970, which our statements ask for.
+    template <class Wire>
+    [[nodiscard]] Wire get() const {
+        if constexpr (std::same_as<Wire, std::int64_t>)
+            return detail::integer_from(text());
+        else if constexpr (std::same_as<Wire, double>)
+            return detail::real_from(text());
+        else if constexpr (std::same_as<Wire, bool>) {
+            if (text() != "t" && text() != "f") detail::refuse("a boolean", text());
+            return text() == "t";
+        } else if constexpr (std::same_as<Wire, std::string>)
+            return std::string{text()};
+        else if constexpr (std::same_as<Wire, Bytes>)
+            return detail::bytes_from(text());
+        else if constexpr (std::same_as<Wire, Uuid>)
+            return Uuid::parse(text());
+        else {
+            static_assert(std::same_as<Wire, Instant>, "fila postgres: not a wire type");
+            return Instant{std::chrono::microseconds{detail::integer_from(text())}};
+        }
+    }
+
+    /// The database's own text, which cast back to the column's type is the same value again.
+    [[nodiscard]] Value cursor_value() const { return text_ ? Value{std::string{*text_}} : Value{}; }
+
+private:
+    std::optional<std::string_view> text_;
+};
+
+/// One row of a result: `record[i]` is a Field.
+class Record {
+public:
+    Record(pqxx::result const& result, std::size_t row) : result_{&result}, row_{row} {}
+    [[nodiscard]] Field operator[](std::size_t column) const { return {*result_, row_, column}; }
+
+private:
+    pqxx::result const* result_;
+    std::size_t row_;
+};
+
+}  // namespace fila::inline v1::postgres
