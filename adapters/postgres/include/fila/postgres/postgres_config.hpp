@@ -26,7 +26,7 @@ enum class Session : std::uint8_t {
 struct Config {
     /// A libpq connection string or URI. Keepalives, connect_timeout and tcp_user_timeout are set where it
     /// does not say them; client_encoding is UTF8 whatever it says.
-    std::string conninfo;
+    std::string conninfo{};
     Session session = Session::own;
     /// How many connections claims and transactions share. Leased needs one. Under InTransaction each
     /// transaction in flight holds one, so give it as many as there are slots. Two more are opened for

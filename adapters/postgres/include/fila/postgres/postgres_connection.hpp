@@ -36,9 +36,8 @@ namespace fila::inline v1::postgres {
 class Connection {
 public:
     explicit Connection(Config const& config)
-        : session_{(config.validate(), config.session)},
-          connection_{guarded(Doing::connecting,
-                              [&] { return bridge::connect(detail::with_defaults(config.conninfo)); })},
+        : session_{config.session},
+          connection_{open(config)},
           settings_{config, connection_->server_version()} {
         if (!settings_.connect.empty())
             guarded(Doing::connecting,
@@ -50,8 +49,7 @@ public:
 
     [[nodiscard]] bool lost() const noexcept { return lost_; }
 
-    // ---- statements
-    // ------------------------------------------------------------------------------------------
+    // ---- statements ----
 
     /// Outside `begin` the statement is a transaction of its own.
     template <class OnRow>
@@ -79,8 +77,7 @@ public:
         commit();
     }
 
-    // ---- a transaction
-    // -----------------------------------------------------------------------------------------
+    // ---- a transaction ----
 
     void begin() {
         drop_stale_statements();
@@ -147,8 +144,7 @@ public:
         return *open_;
     }
 
-    // ---- the catalogue
-    // -----------------------------------------------------------------------------------------
+    // ---- the catalogue ----
 
     [[nodiscard]] Catalogue catalogue(TableName const& name) {
         return detail::read_catalogue(
@@ -169,6 +165,15 @@ public:
     }
 
 private:
+    static std::unique_ptr<pqxx::connection> open(Config const& config) {
+        config.validate();
+        try {
+            return bridge::connect(detail::with_defaults(config.conninfo));
+        } catch (...) {
+            throw current_failure(Doing::connecting).error;
+        }
+    }
+
     enum class Turn : std::uint8_t { store, handler };
 
     /// Every call into libpqxx goes through here.
