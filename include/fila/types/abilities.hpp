@@ -24,7 +24,8 @@ struct lease {  ///< rows can be marked as ours for a while, with a fence
     template <bool offered>
     static consteval bool check() {
         static_assert(offered,
-                      "fila: Leased needs a lease in the table: add .lease_until(\"column\") and .fence(\"column\"), or "
+                      "fila: Leased needs a lease in the table: add .lease_until(\"column\") and "
+                      ".fence(\"column\"), or "
                       ".updated_at(\"column\") to rescue by age; or use fila::InTransaction{}");
         return offered;
     }
@@ -32,25 +33,28 @@ struct lease {  ///< rows can be marked as ours for a while, with a fence
 struct delay {  ///< a row can wait for a while
     template <bool offered>
     static consteval bool check() {
-        static_assert(offered,
-                      "fila: delays (backoff, snooze) need a due time: add .due_at(\"column\") to the table, or use "
-                      "fila::NextPass{} or fila::NoRetry{}");
+        static_assert(
+            offered,
+            "fila: delays (backoff, snooze) need a due time: add .due_at(\"column\") to the table, or use "
+            "fila::NextPass{} or fila::NoRetry{}");
         return offered;
     }
 };
 struct failures {  ///< failed attempts are counted
     template <bool offered>
     static consteval bool check() {
-        static_assert(offered,
-                      "fila: a cap on attempts needs a counter: add .failures(\"column\") to the table, or use "
-                      "fila::NextPass{} or fila::NoRetry{}");
+        static_assert(
+            offered,
+            "fila: a cap on attempts needs a counter: add .failures(\"column\") to the table, or use "
+            "fila::NextPass{} or fila::NoRetry{}");
         return offered;
     }
 };
 struct crashes {  ///< crashes are counted apart
     template <bool offered>
     static consteval bool check() {
-        static_assert(offered, "fila: a cap on crashes needs a counter: add .crashes(\"column\") to the table");
+        static_assert(offered,
+                      "fila: a cap on crashes needs a counter: add .crashes(\"column\") to the table");
         return offered;
     }
 };
@@ -64,11 +68,16 @@ struct heartbeat {  ///< a lease can be extended
 
 }  // namespace ability
 
-/// Whether store `S` offers ability `A`. A store that says nothing offers everything that its verbs can carry.
+/// Whether store `S` offers ability `A`. A store that says nothing offers everything that its verbs can
+/// carry.
 template <class S, class A>
 inline constexpr bool offers_v = [] {
-    if constexpr (requires { { S::template offers<A> } -> std::convertible_to<bool>; }) return S::template offers<A>;
-    else return true;
+    if constexpr (requires {
+                      { S::template offers<A> } -> std::convertible_to<bool>;
+                  })
+        return S::template offers<A>;
+    else
+        return true;
 }();
 
 namespace detail {
@@ -80,8 +89,10 @@ consteval bool check_needs(needs<A...>) {
 /// Names in one sentence each ability that policy `P` needs and store `S` lacks.
 template <class S, class P>
 consteval bool check_policy_needs() {
-    if constexpr (requires { typename P::needs; }) return check_needs<S>(typename P::needs{});
-    else return true;
+    if constexpr (requires { typename P::needs; })
+        return check_needs<S>(typename P::needs{});
+    else
+        return true;
 }
 
 template <class S, class... A>
@@ -94,8 +105,10 @@ consteval bool meets_needs(needs<A...>) {
 /// Whether policy `P` fits store `S`, as a value: for overloads and tests.
 template <class P, class S>
 inline constexpr bool fits_store_v = [] {
-    if constexpr (requires { typename P::needs; }) return detail::meets_needs<S>(typename P::needs{});
-    else return true;
+    if constexpr (requires { typename P::needs; })
+        return detail::meets_needs<S>(typename P::needs{});
+    else
+        return true;
 }();
 
 }  // namespace fila::inline v1

@@ -19,8 +19,9 @@ struct ClaimRequest {
 
 /// What a claim says of the rest of the pass.
 enum class Supply : std::uint8_t {
-    more,    ///< there may be more behind the returned cursor: ask again (with no rows: nothing can be had just now)
-    dry,     ///< nothing more in this pass
+    more,  ///< there may be more behind the returned cursor: ask again (with no rows: nothing can be had just
+           ///< now)
+    dry,   ///< nothing more in this pass
     closed,  ///< nothing more, ever
 };
 

@@ -15,7 +15,8 @@ namespace fila::inline v1 {
 class Error : public std::runtime_error {
 public:
     struct Traits {
-        bool retryable = false;      ///< the same call may succeed later: a lost connection, a deadlock, a time-out
+        bool retryable =
+            false;  ///< the same call may succeed later: a lost connection, a deadlock, a time-out
         bool maybe_applied = false;  ///< the answer was lost on the way: the statement may have taken effect
         std::string code{};          ///< the native code: a SQLSTATE, an SQLite result code; may be empty
     };

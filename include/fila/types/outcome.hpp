@@ -31,7 +31,9 @@ public:
           text_{text.empty() ? nullptr : std::make_unique<std::string>(std::move(text))},
           kind_{kind} {}
     Outcome(Outcome const& o)
-        : delay_{o.delay_}, text_{o.text_ ? std::make_unique<std::string>(*o.text_) : nullptr}, kind_{o.kind_} {}
+        : delay_{o.delay_},
+          text_{o.text_ ? std::make_unique<std::string>(*o.text_) : nullptr},
+          kind_{o.kind_} {}
     Outcome(Outcome&&) noexcept = default;
     Outcome& operator=(Outcome o) noexcept {
         delay_ = o.delay_, text_ = std::move(o.text_), kind_ = o.kind_;
@@ -41,7 +43,9 @@ public:
 
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
     /// How long the row waits: of retry and snooze, by the store's clock; never negative.
-    [[nodiscard]] Duration delay() const noexcept { return delay_ < Duration::zero() ? Duration::zero() : delay_; }
+    [[nodiscard]] Duration delay() const noexcept {
+        return delay_ < Duration::zero() ? Duration::zero() : delay_;
+    }
     /// The status word of `complete(word)`, else the reason; empty if none was given.
     [[nodiscard]] std::string_view text() const noexcept {
         return text_ ? std::string_view{*text_} : std::string_view{};
@@ -60,18 +64,19 @@ private:
 };
 
 /// The row is done. `status` is your own final word where the store keeps one ("paid"); empty: the mapping's.
-inline Outcome complete(std::string status = {}) {
-    return {Outcome::Kind::complete, {}, std::move(status)};
-}
+inline Outcome complete(std::string status = {}) { return {Outcome::Kind::complete, {}, std::move(status)}; }
 /// The attempt failed; try again after `after`. The retry policy may still say that it was the last one.
-inline Outcome retry(Duration after, std::string why = {}) { return {Outcome::Kind::retry, after, std::move(why)}; }
+inline Outcome retry(Duration after, std::string why = {}) {
+    return {Outcome::Kind::retry, after, std::move(why)};
+}
 /// Not now: the row waits for `after`, and no attempt is spent.
 inline Outcome snooze(Duration after) { return {Outcome::Kind::snooze, after, {}}; }
 /// Finished on purpose without being done (obsolete, a duplicate). Final, not a failure.
 inline Outcome discard(std::string why = {}) { return {Outcome::Kind::discard, {}, std::move(why)}; }
 /// Given up: final until a person redrives it.
 inline Outcome dead_letter(std::string why) { return {Outcome::Kind::dead_letter, {}, std::move(why)}; }
-/// Given back unstarted, as on a stop: pending again at once, nothing spent. The engine's own; handlers snooze.
+/// Given back unstarted, as on a stop: pending again at once, nothing spent. The engine's own; handlers
+/// snooze.
 inline Outcome release() { return {Outcome::Kind::release, {}, {}}; }
 
 }  // namespace fila::inline v1

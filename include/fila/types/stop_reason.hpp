@@ -12,17 +12,23 @@ enum class StopReason : std::uint8_t {
     none,
     shutdown,    ///< the run was asked to stop, and the soft time-out has passed
     timeout,     ///< the row's, or the drain's, time limit has passed
-    lease_lost,  ///< the row is, or may be, somebody else's by now: what the handler still does may be done twice
+    lease_lost,  ///< the row is, or may be, somebody else's by now: what the handler still does may be done
+                 ///< twice
     cancelled,   ///< a critical failure elsewhere ends the run
 };
 
 [[nodiscard]] constexpr char const* to_string(StopReason r) noexcept {
     switch (r) {
-    case StopReason::none: return "none";
-    case StopReason::shutdown: return "shutdown";
-    case StopReason::timeout: return "timeout";
-    case StopReason::lease_lost: return "lease lost";
-    case StopReason::cancelled: return "cancelled";
+        case StopReason::none:
+            return "none";
+        case StopReason::shutdown:
+            return "shutdown";
+        case StopReason::timeout:
+            return "timeout";
+        case StopReason::lease_lost:
+            return "lease lost";
+        case StopReason::cancelled:
+            return "cancelled";
     }
     return "?";
 }

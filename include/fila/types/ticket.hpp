@@ -8,16 +8,18 @@
 
 namespace fila::inline v1 {
 
-/// What a store answers for one settlement or one extended lease. A lost lease is an answer, not an exception.
+/// What a store answers for one settlement or one extended lease. A lost lease is an answer, not an
+/// exception.
 enum class Ack : std::uint8_t {
     applied,   ///< done, and durable if the store is
     lost,      ///< somebody else owns the row, or it is settled, or gone; nothing was changed
-    in_doubt,  ///< a repeat found nothing to change: the first try, whose answer was lost, may have been applied
+    in_doubt,  ///< a repeat found nothing to change: the first try, whose answer was lost, may have been
+               ///< applied
 };
 
 /// Proof of ownership of one row. The fence grows with every claim of the row and is never given back: not
-/// by a release, a snooze, a retry, a rescue or a redrive. So an old owner can never be taken for the new one.
-/// The number of attempts is something else (see History) and does go back.
+/// by a release, a snooze, a retry, a rescue or a redrive. So an old owner can never be taken for the new
+/// one. The number of attempts is something else (see History) and does go back.
 template <class Key>
 struct Ticket {
     Key key;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// InTransaction: the row is locked, handled and settled inside one transaction.
+#pragma once
+
+#include <fila/claim/claim_concept.hpp>
+
+namespace fila::inline v1 {
+
+/// One row, one transaction, one connection, one worker. The handler's writes through `context.transaction()`
+/// and the row's new status commit together, exactly once; a process that dies leaves the row pending at
+/// once.
+///
+/// A handler that throws has its writes undone. If the table can record the failure (counters, a due time),
+/// it is recorded and committed, the row locked all the while; else the row stays pending and the pass goes
+/// on behind it. An Outcome that is *returned*, a failure too, keeps the writes.
+///
+/// Long handlers pin a connection and the database's clean-up horizon: use Leased for those. Each row in hand
+/// needs a connection of the store: workers ≤ connections is checked at construction. On SQLite a transaction
+/// is the one writer of the file, so one row is in hand at a time and others wait.
+///
+///   fila::Processor p{store, fila::InlineExecutor{}, pay, fila::InTransaction{}};   // a cron job: one
+///   thread p.drain();
+struct InTransaction {
+    using policy_role = claim_role;
+
+    template <class S>
+    struct Grant {
+        std::optional<typename S::transaction_type> transaction;
+    };
+    static constexpr bool shared = false;
+
+    template <class S>
+    static consteval bool check() {
+        static_assert(HasStoreTypes<S>, "fila store: needs row_type, key_type and cursor_type");
+        static_assert(
+            TransactionalStore<S>,
+            "fila: InTransaction needs a store with transactions:  std::optional<transaction_type> begin()  "
+            "where transaction_type has claim, settle and commit; this store has none: use fila::Leased{}");
+        return true;
+    }
+    template <class S>
+    ClaimResult<cursor_t<S>> claim(S& s, Grant<S>& grant, ClaimRequest<cursor_t<S>> const& request,
+                                   batch_t<S>& out) const {
+        grant.transaction = s.begin();
+        if (!grant.transaction) return {request.after, Supply::more};
+        return grant.transaction->claim(request, out);
+    }
+    template <class S>
+    void settle(S&, Grant<S>& grant, std::span<settlement_t<S> const> settlements,
+                std::span<Ack> acks) const {
+        grant.transaction->settle(settlements, acks);
+    }
+};
+
+}  // namespace fila::inline v1

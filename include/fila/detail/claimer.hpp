@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Claimer: decides when to ask the store for rows, and when the run is over.
+#pragma once
+
+#include <fila/detail/backoff.hpp>
+#include <fila/detail/worker.hpp>
+
+namespace fila::inline v1::detail {
+
+template <class L>
+class Claimer final : public Lane {
+    using P = typename L::parts_type;
+    using S = typename L::S;
+    using F = typename L::F;
+
+public:
+    /// `self`: the engine, for the hard stop.
+    Claimer(L& ledger, std::weak_ptr<void> const& self)
+        : Lane{"claimer"}, ledger_{ledger}, self_{self}, hand_{ledger, Worker<L>::Kind::own_hand} {
+        auto const now = clock().now();
+        end_at_ =
+            ledger.options.time_limit == forever ? TimePoint::max() : later(now, ledger.options.time_limit);
+        begin_pass(now);
+    }
+
+    Step step() noexcept override {
+        try {
+            switch (state_) {
+                case State::look:
+                    return look();
+                case State::rescue:
+                    return rescue();
+                case State::inspect:
+                    return inspect();
+                case State::claim:
+                    return claim();
+                case State::publish:
+                    return publish();
+            }
+        } catch (std::exception const& e) {  // no memory for our own books
+            ledger_.fault("claim", e.what(), true);
+        } catch (...) {
+            ledger_.fault("claim", "an exception that is not a std::exception", true);
+        }
+        return {Step::again};
+    }
+
+private:
+    enum class State : std::uint8_t { look, rescue, inspect, claim, publish };
+    static constexpr bool inspects = InspectableStore<S>;
+
+    [[nodiscard]] typename P::clock_type& clock() noexcept { return ledger_.parts.clock; }
+    [[nodiscard]] Pace const& pace() const noexcept { return ledger_.parts.pace; }
+    [[nodiscard]] S& store() noexcept { return ledger_.parts.store; }
+    [[nodiscard]] bool until_nothing_open() const noexcept {
+        return ledger_.mode == Mode::drain && ledger_.options.until == DrainUntil::nothing_open;
+    }
+
+    // ---- look: the one place that decides what comes next
+    // ---------------------------------------------------------
+    Step look() {
+        auto const now = clock().now();
+        if (now >= end_at_ && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
+        if (ledger_.stopping() || gave_up_) return wind_down(now);
+        if (hand_.holds_chunk()) return hand_.step(), Step{Step::again};
+        if (pass_over_) {
+            if (state_ = next_after_pass(now); state_ != State::look) return {Step::again};
+        } else if (ledger_.mode == Mode::run && now - pass_began_ >= pace().sweep) {
+            begin_pass(now);
+        }
+        if (!pass_over_) {
+            if (rescue_due(now)) return state_ = State::rescue, Step{Step::again};
+            if (now >= retry_at_ && reserve()) return state_ = State::claim, Step{Step::again};
+        }
+        // The caller runs chunks itself where nobody else does, or where they are measured to be cheap.
+        if ((ledger_.pool.empty() || ledger_.cheap()) && ledger_.work())
+            return hand_.step(), Step{Step::again};
+        if (over()) return close(end_at_);
+        return {Step::idle, std::min(end_at_, pass_over_ ? next_look() : next_event(now))};
+    }
+    /// Of a pass under way that has no room: what time alone can change.
+    [[nodiscard]] TimePoint next_event(TimePoint now) const noexcept {
+        auto t = ledger_.mode == Mode::run ? later(pass_began_, pace().sweep) : TimePoint::max();
+        if (now < retry_at_) t = std::min(t, retry_at_);
+        if constexpr (P::leasing) t = std::min(t, next_rescue_);
+        return t;
+    }
+    /// When a pass is over: the next one, or the moment when a row that we put off is due.
+    [[nodiscard]] TimePoint next_look() const { return std::min(next_pass_, ledger_.next_due()); }
+
+    void begin_pass(TimePoint now) {
+        pass_over_ = false;
+        pass_began_ = now;
+        cursor_ = {};
+        handed_out_ = 0;
+    }
+    void end_pass(TimePoint now) {
+        pass_over_ = true;
+        inspected_ = false;
+        // Rows were there: look again at once. Not where failed rows cannot be put off, or they would spin.
+        bool const at_once = ledger_.mode == Mode::run && handed_out_ > 0 && P::delays;
+        next_pass_ = at_once ? now : later(now, until_nothing_open() ? poll() : pace().interval);
+    }
+    /// While others hold rows: often enough to find their leases run out.
+    [[nodiscard]] Duration poll() const noexcept {
+        if constexpr (P::leasing)
+            return std::min(pace().interval, ledger_.parts.strategy.beat());
+        else
+            return std::min<Duration>(pace().interval, std::chrono::seconds{1});
+    }
+
+    /// A pass ended: begin the next, ask whether anything is open, or neither (look).
+    [[nodiscard]] State next_after_pass(TimePoint now) {
+        if (supply_ == Supply::closed) return State::look;
+        bool const woken = ledger_.woken();
+        if (ledger_.mode == Mode::drain && !ClosableStore<S> && !until_nothing_open()) return State::look;
+        if (until_nothing_open() && !inspected_ && ledger_.in_hand() == 0) return State::inspect;
+        if (!woken && now < next_look()) return State::look;
+        ledger_.take_wake();
+        ledger_.forget_due(now);
+        begin_pass(now);
+        return State::look;
+    }
+    /// Whether no row will be asked for any more.
+    [[nodiscard]] bool over() const noexcept {
+        if (!pass_over_) return false;
+        if (supply_ == Supply::closed || nothing_open_) return true;
+        return ledger_.mode == Mode::drain && !ClosableStore<S> && !until_nothing_open();
+    }
+
+    // ---- the end
+    // ---------------------------------------------------------------------------------------------------
+    Step wind_down(TimePoint now) {
+        // All workers may be busy for minutes: rows that nobody has started are given back by our own hand.
+        if (hand_.holds_chunk() || ledger_.work()) {
+            if (ledger_.stopping() || ledger_.pool.empty() || hand_.holds_chunk())
+                return hand_.step(), Step{Step::again};
+        }
+        if (!ledger_.stopping()) return close(end_at_);
+        if (!stop_began_) {
+            stop_began_ = now;
+            ledger_.tell(Stopping{ledger_.stop_reason()});
+        }
+        auto const soft = later(*stop_began_, pace().soft_stop_timeout);
+        auto const hard = pace().hard_stop_timeout == forever ? TimePoint::max()
+                                                              : later(*stop_began_, pace().hard_stop_timeout);
+        if (now >= soft && !tripped_) ledger_.trip_all(ledger_.stop_reason()), tripped_ = true;
+        if (now >= hard) return ledger_.abandon(self_.lock()), Step{Step::done};
+        return close(now < soft ? soft : hard);
+    }
+    Step close(TimePoint until) {
+        if (ledger_.try_close()) return {Step::done};
+        return {Step::idle, until};
+    }
+
+    // ---- claim
+    // --------------------------------------------------------------------------------------------------------
+    /// Slots before rows: what cannot start soon is not leased. Waits until half a batch is free, or nothing
+    /// is left to start: no tiny claims under load, and no starving either.
+    [[nodiscard]] bool reserve() {
+        auto const room = ledger_.room();
+        if (room.rows == 0) return false;
+        bool const busy = ledger_.work();
+        if (busy && room.rows * 2 < room.batch) return false;
+        auto const got = ledger_.parts.limiter.acquire(std::min(room.rows, room.batch));
+        if (got == 0) return false;
+        if (busy && got * 2 < room.batch) return ledger_.parts.limiter.release(got), false;
+        slots_ = got;
+        flight_ = ledger_.new_flight();
+        return true;
+    }
+    Step claim() {
+        auto const asked_at = clock().now();
+        try {
+            ClaimRequest<cursor_t<S>> request{slots_, cursor_, {}};
+            if constexpr (requires { ledger_.parts.strategy.lease; })
+                request.lease = ledger_.parts.strategy.lease;
+            auto const result =
+                ledger_.parts.strategy.claim(store(), flight_->grant, request, flight_->batch);
+            if (flight_->size() > slots_)
+                throw Error{"the store returned " + std::to_string(flight_->size()) + " rows where " +
+                            std::to_string(slots_) + " were asked for"};
+            if constexpr (!L::shared && SavepointTransaction<typename P::transaction_type>)
+                if (flight_->size()) flight_->grant.transaction->mark();
+            flight_->leased_until = later(asked_at, request.lease);
+            cursor_ = result.cursor;
+            supply_ = result.supply;
+            state_ = State::publish;
+            faults_ = 0;
+        } catch (...) {
+            ledger_.drop(flight_);
+            ledger_.parts.limiter.release(slots_);
+            state_ = State::look;
+            faulted("claim");
+        }
+        return {Step::again};
+    }
+    Step publish() {
+        std::size_t const n = flight_->size();
+        auto const now = clock().now();
+        state_ = State::look;
+        ledger_.parts.limiter.release(slots_ - n);
+        if (n == 0) {
+            ledger_.drop(flight_);
+            // With more to come but nothing to be had just now (no free connection): soon again.
+            if (supply_ == Supply::more)
+                retry_at_ = later(now, fault_backoff(nothing_had_++, pace().interval, now));
+        } else {
+            nothing_had_ = 0;
+            ledger_.count_claimed(n);
+            flight_->prepare();
+            handed_out_ += n - set_aside_our_own();
+            ledger_.publish(flight_);
+        }
+        if (supply_ != Supply::more) end_pass(now);
+        return {Step::again};
+    }
+    /// A row whose lease was lost in an outage may come back while its handler still runs here: it is never
+    /// run beside itself, but given back. Only rows that have crashed can be such, where crashes are counted.
+    std::size_t set_aside_our_own() {
+        std::size_t n = 0;
+        if constexpr (P::leasing) {
+            for (std::uint32_t i = 0; i < flight_->size(); ++i) {
+                if (offers_v<S, ability::crashes> && flight_->history(i).crashes == 0) continue;
+                if (!ledger_.holds(flight_->ticket(i).key, flight_)) continue;
+                flight_->mark(i).stop.store(StopReason::lease_lost, std::memory_order_relaxed);
+                ++n;
+            }
+        }
+        return n;
+    }
+
+    // ---- rescue, inspect
+    // --------------------------------------------------------------------------------------------
+    [[nodiscard]] bool rescue_due(TimePoint now) const noexcept {
+        if constexpr (P::leasing)
+            return now >= next_rescue_;
+        else
+            return false;
+    }
+    Step rescue() {
+        state_ = State::look;
+        if constexpr (P::leasing) {
+            constexpr std::size_t most = 1000;
+            try {
+                auto const rescued = store().rescue(RescueLimits{ledger_.parts.strategy.max_crashes, most});
+                ledger_.count_rescued(rescued);
+                if (rescued.rows() < most)
+                    next_rescue_ =
+                        later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));
+                faults_ = 0;
+            } catch (...) {
+                faulted("rescue");
+                next_rescue_ = retry_at_;
+            }
+        }
+        return {Step::again};
+    }
+    Step inspect() {
+        state_ = State::look;
+        if constexpr (inspects) {
+            try {
+                nothing_open_ = store().counts(1).open() == 0;
+                inspected_ = true;
+                faults_ = 0;
+            } catch (...) {
+                faulted("inspect");
+                next_pass_ = retry_at_;
+                inspected_ = true;
+            }
+        }
+        return {Step::again};
+    }
+
+    /// In a catch block. A drain gives up after a bounded number of faults; a run goes on, more and more
+    /// slowly.
+    void faulted(std::string_view stage) {
+        bool retryable = true;
+        try {
+            throw;
+        } catch (Error const& e) {
+            retryable = e.retryable() || e.maybe_applied();
+            ledger_.fault(stage, e.what(), retryable);
+        } catch (std::exception const& e) {
+            ledger_.fault(stage, e.what(), retryable);
+        } catch (...) {
+            ledger_.fault(stage, "an exception that is not a std::exception", retryable);
+        }
+        auto const now = clock().now();
+        retry_at_ = later(now, fault_backoff(faults_++, pace().max_backoff, now));
+        if (ledger_.mode == Mode::drain && (!retryable || faults_ >= pace().max_faults)) {
+            ledger_.fail(std::current_exception());
+            gave_up_ = true;
+        }
+    }
+
+    L& ledger_;
+    std::weak_ptr<void> self_;
+    Worker<L> hand_;
+    State state_ = State::look;
+    F* flight_ = nullptr;
+    std::size_t slots_ = 0;
+    cursor_t<S> cursor_{};
+    Supply supply_ = Supply::more;
+    bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false, tripped_ = false;
+    std::size_t handed_out_ = 0;
+    unsigned faults_ = 0, nothing_had_ = 0;
+    TimePoint pass_began_{}, next_pass_{}, next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min(),
+                                           end_at_{};
+    std::optional<TimePoint> stop_began_;
+};
+
+}  // namespace fila::inline v1::detail

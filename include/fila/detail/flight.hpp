@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Flight: a claimed batch under way, from its claim until its last row is settled.
+#pragma once
+
+#include <fila/store/store_concept.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <stop_token>
+
+namespace fila::inline v1::detail {
+
+/// Recycled, and never freed while the engine lives: a late worker may still look at `word_`.
+/// Workers share one by taking chunks of it; the keeper reads its tickets, the settler its outcomes, in
+/// place.
+template <class S, class Grant>
+class Flight {
+public:
+    /// Rows [begin, end) in one worker's hands. The chunk that begins at row i lives at place i, so that
+    /// nothing is allocated per hand-off.
+    struct Chunk {
+        Chunk* next;
+        Flight* flight;
+        std::uint32_t begin, end;
+    };
+    struct Mark {
+        std::atomic<StopReason> stop{StopReason::none};
+        std::atomic<bool> settled{false};
+        std::atomic<bool> lost{false};  ///< the store said so; a lease that merely ran out is not yet lost
+        std::atomic<Duration::rep> started{0};  ///< kept where a time limit asks for it
+        std::stop_source source{
+            std::nostopstate};  ///< made when a handler asks; guarded by the ledger's mutex
+    };
+    enum class Verdict : std::uint8_t { none, returned, thrown };
+
+    batch_t<S> batch;
+    [[no_unique_address]] Grant grant;
+    std::vector<Outcome> outcomes;
+    std::vector<Verdict> verdicts;
+    TimePoint leased_until{};      ///< by our clock; how long the leases certainly last
+    std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are the two below
+    std::uint32_t unsettled = 0;
+    bool in_use = false;
+
+    [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
+    [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return i >= batch.rows().size(); }
+    [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept {
+        return broken(i) ? batch.broken()[i - batch.rows().size()].ticket : batch.tickets()[i];
+    }
+    [[nodiscard]] History const& history(std::uint32_t i) const noexcept {
+        return broken(i) ? batch.broken()[i - batch.rows().size()].history : batch.histories()[i];
+    }
+    [[nodiscard]] Mark& mark(std::uint32_t i) noexcept { return marks_[i]; }
+    [[nodiscard]] Mark const& mark(std::uint32_t i) const noexcept { return marks_[i]; }
+
+    /// Fresh marks for what was claimed. Nobody can take a row before `open`.
+    void prepare() {
+        auto const n = size();
+        if (capacity_ < n) {
+            marks_ = std::make_unique<Mark[]>(n);
+            chunks_ = std::make_unique<Chunk[]>(n);
+            capacity_ = n;
+        }
+        outcomes.assign(n, Outcome{});
+        verdicts.assign(n, Verdict::none);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            auto& m = marks_[i];
+            m.stop.store(StopReason::none, std::memory_order_relaxed);
+            m.settled.store(false, std::memory_order_relaxed);
+            m.lost.store(false, std::memory_order_relaxed);
+            m.started.store(0, std::memory_order_relaxed);
+            if (m.source.stop_possible()) m.source = std::stop_source{std::nostopstate};
+        }
+        unsettled = n;
+    }
+    void open() noexcept { word_.store(std::uint64_t{size()} << 32, std::memory_order_release); }
+    [[nodiscard]] std::uint32_t untaken() const noexcept {
+        auto const w = word_.load(std::memory_order_relaxed);
+        return next_of(w) < size_of(w) ? size_of(w) - next_of(w) : 0;
+    }
+    /// The next chunk of at most `want` rows, or null. From any thread.
+    [[nodiscard]] Chunk* take(std::uint32_t want) noexcept {
+        if (untaken() == 0) return nullptr;  // look before adding: idle polls must not creep into the size
+        auto const w = word_.fetch_add(want, std::memory_order_acq_rel);
+        auto const n = size_of(w), begin = next_of(w);
+        if (begin >= n) return nullptr;
+        auto& chunk = chunks_[begin];
+        chunk = {nullptr, this, begin, begin + std::min(want, n - begin)};
+        return &chunk;
+    }
+
+private:
+    static std::uint32_t size_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w >> 32); }
+    static std::uint32_t next_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w); }
+
+    std::unique_ptr<Mark[]> marks_;
+    std::unique_ptr<Chunk[]> chunks_;
+    std::size_t capacity_ = 0;
+    // Size and next untaken row in one word: a late fetch_add on a recycled flight reads both of one moment.
+    alignas(64) std::atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace fila::inline v1::detail

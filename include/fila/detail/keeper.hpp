@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Keeper: extends the lease of everything in hand, rows that wait included, until the last one is settled;
+// tells the handlers of those that it could not extend; and trips time limits.
+#pragma once
+
+#include <fila/detail/backoff.hpp>
+#include <fila/detail/ledger.hpp>
+
+namespace fila::inline v1::detail {
+
+template <class L>
+class Keeper final : public Lane {
+    using P = typename L::parts_type;
+    using S = typename L::S;
+    using F = typename L::F;
+
+public:
+    explicit Keeper(L& ledger) : Lane{"keeper"}, ledger_{ledger} {
+        if constexpr (P::leasing) next_beat_ = later(clock().now(), ledger.parts.strategy.beat());
+        if (ledger.parts.time_limit.per_row != forever) next_look_ = later(clock().now(), look_every());
+    }
+
+    Step step() noexcept override {
+        try {
+            switch (state_) {
+                case State::look:
+                    return look();
+                case State::call:
+                    return call();
+                case State::apply:
+                    return apply();
+            }
+        } catch (std::exception const& e) {  // no memory for our own books
+            ledger_.fault("extend", e.what(), true);
+        } catch (...) {
+            ledger_.fault("extend", "an exception that is not a std::exception", true);
+        }
+        return {Step::again};
+    }
+
+private:
+    enum class State : std::uint8_t { look, call, apply };
+    struct Place {
+        F* flight;
+        std::uint64_t generation;
+        std::uint32_t row;
+    };
+
+    Step look() {
+        if (ledger_.closed()) return {Step::done};
+        auto const now = clock().now();
+        if (now >= next_look_) {
+            next_look_ = later(now, look_every());
+            trip_overdue(now);
+        }
+        if constexpr (P::leasing) {
+            if (now >= next_beat_) return gather(now);
+        }
+        return {Step::idle, std::min(next_beat_, next_look_)};
+    }
+    [[nodiscard]] Duration look_every() const noexcept {
+        return std::clamp<Duration>(ledger_.parts.time_limit.per_row / 8, std::chrono::milliseconds{1},
+                                    std::chrono::seconds{1});
+    }
+    [[nodiscard]] bool overdue(F& f, std::uint32_t i, TimePoint now) const noexcept {
+        auto const started = f.mark(i).started.load(std::memory_order_relaxed);
+        return started && now >= later(TimePoint{Duration{started}}, ledger_.parts.time_limit.per_row);
+    }
+    void trip_overdue(TimePoint now) {
+        std::vector<std::stop_source> tokens;
+        ledger_.each_in_hand([&](F& f, std::uint32_t i) {
+            if (overdue(f, i, now)) L::trip(f.mark(i), StopReason::timeout, tokens);
+        });
+        L::request_stop(tokens);
+    }
+
+    Step gather(TimePoint now) {
+        beat_began_ = now;
+        ledger_.each_in_hand([&](F& f, std::uint32_t i) {
+            // A handler past its time limit keeps its slot, but not its lease: another process may take the
+            // row.
+            if (ledger_.parts.time_limit.per_row != forever && overdue(f, i, now)) return;
+            if (f.mark(i).lost.load(std::memory_order_relaxed)) return;
+            places_.push_back({&f, f.generation, i});
+            tickets_.push_back(f.ticket(i));
+        });
+        acks_.assign(tickets_.size(), Ack::lost);
+        if constexpr (P::leasing) next_beat_ = later(now, ledger_.parts.strategy.beat());
+        state_ = State::call;
+        return {Step::again};
+    }
+    Step call() {
+        if constexpr (P::leasing) {
+            try {
+                if (!tickets_.empty())
+                    ledger_.parts.store.extend(tickets_, ledger_.parts.strategy.lease, acks_);
+                faults_ = 0;
+                state_ = State::apply;
+            } catch (Error const& e) {
+                faulted(e.what(), e.retryable());
+            } catch (std::exception const& e) {
+                faulted(e.what(), true);
+            } catch (...) {
+                faulted("an exception that is not a std::exception", true);
+            }
+        }
+        return {Step::again};
+    }
+    void faulted(std::string_view what, bool retryable) {
+        ledger_.fault("extend", what, retryable);
+        auto const now = clock().now();
+        if constexpr (P::leasing)
+            next_beat_ = later(now, std::min(fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now),
+                                             ledger_.parts.strategy.beat()));
+        tell_run_out(now);
+        reset();
+    }
+    /// Leases that certainly ran out while the store could not be reached may be somebody else's by now:
+    /// their handlers are told, but whether they are lost is the fence's word.
+    void tell_run_out(TimePoint now) {
+        std::vector<std::stop_source> tokens;
+        ledger_.each_in_hand([&](F& f, std::uint32_t i) {
+            if (now >= f.leased_until) L::trip(f.mark(i), StopReason::lease_lost, tokens);
+        });
+        L::request_stop(tokens);
+    }
+    Step apply() {
+        std::vector<std::stop_source> tokens;
+        std::size_t lost = 0;
+        ledger_.with_lock([&] {
+            for (std::size_t k = 0; k < places_.size(); ++k) {
+                auto const& [f, generation, i] = places_[k];
+                // Settled or recycled meanwhile: the answer is about somebody else.
+                if (f->generation != generation || f->mark(i).settled.load(std::memory_order_relaxed))
+                    continue;
+                if constexpr (P::leasing) f->leased_until = later(beat_began_, ledger_.parts.strategy.lease);
+                if (acks_[k] == Ack::applied) continue;
+                f->mark(i).lost.store(true, std::memory_order_relaxed);
+                L::trip(f->mark(i), StopReason::lease_lost, tokens);
+                ++lost;
+            }
+        });
+        L::request_stop(tokens);
+        if (lost) ledger_.tell(LeasesLost{lost});
+        reset();
+        return {Step::again};
+    }
+    void reset() noexcept {
+        places_.clear(), tickets_.clear(), acks_.clear();
+        state_ = State::look;
+    }
+    [[nodiscard]] typename P::clock_type& clock() noexcept { return ledger_.parts.clock; }
+
+    L& ledger_;
+    State state_ = State::look;
+    std::vector<Place> places_;
+    std::vector<ticket_t<S>> tickets_;
+    std::vector<Ack> acks_;
+    unsigned faults_ = 0;
+    TimePoint beat_began_{}, next_beat_ = TimePoint::max(), next_look_ = TimePoint::max();
+};
+
+}  // namespace fila::inline v1::detail

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Settler: takes every finished chunk each time it comes round, and settles all of them in one call. So
+// settling is coalesced without a timer: what finishes while one statement runs goes into the next.
+#pragma once
+
+#include <fila/detail/backoff.hpp>
+#include <fila/detail/worker.hpp>
+
+namespace fila::inline v1::detail {
+
+template <class L>
+class Settler final : public Lane {
+    using P = typename L::parts_type;
+    using S = typename L::S;
+    using F = typename L::F;
+    using Chunk = typename L::Chunk;
+
+public:
+    explicit Settler(L& ledger) : Lane{"settler"}, ledger_{ledger} {}
+
+    Step step() noexcept override {
+        try {
+            switch (state_) {
+                case State::gather:
+                    return gather();
+                case State::call:
+                    return call();
+                case State::apply:
+                    return apply();
+            }
+        } catch (std::exception const& e) {  // no memory for our own books
+            ledger_.fault("settle", e.what(), true);
+        } catch (...) {
+            ledger_.fault("settle", "an exception that is not a std::exception", true);
+        }
+        return {Step::again};
+    }
+
+private:
+    enum class State : std::uint8_t { gather, call, apply };
+    struct Place {
+        F* flight;
+        std::uint32_t row;
+        bool doubtful = false;  ///< a first try may have been applied
+    };
+
+    Step gather() {
+        for (auto* c = ledger_.empty_mailbox(); c; c = c->next) chunks_.push_back(c);
+        if (chunks_.empty()) return {ledger_.closed() ? Step::done : Step::idle};
+        std::reverse(chunks_.begin(), chunks_.end());  // the mailbox is a stack
+        std::size_t skipped = 0;
+        if constexpr (L::shared) {  // else the workers have settled, in their transactions
+            for (auto* c : chunks_) {
+                auto& f = *c->flight;
+                for (auto i = c->begin; i < c->end; ++i) {
+                    if (f.verdicts[i] == F::Verdict::none) {
+                        ++skipped;
+                        continue;
+                    }
+                    bool const seen = !f.broken(i) && f.outcomes[i].kind() != Outcome::Kind::release;
+                    settlements_.push_back(
+                        {f.ticket(i), std::move(f.outcomes[i]), seen ? &f.batch.rows()[i] : nullptr});
+                    places_.push_back({&f, i});
+                }
+            }
+        }
+        if (skipped) counts_.lost += skipped;
+        acks_.assign(settlements_.size(), Ack::lost);
+        at_ = 0;
+        part_ = settlements_.size();
+        state_ = State::call;
+        return {Step::again};
+    }
+
+    Step call() {
+        if (at_ == settlements_.size()) return state_ = State::apply, Step{Step::again};
+        if (clock().now() < retry_at_) return {Step::idle, retry_at_};
+        auto const n = std::min(part_, settlements_.size() - at_);
+        try {
+            if constexpr (L::shared)
+                ledger_.parts.store.settle(std::span<settlement_t<S> const>{settlements_}.subspan(at_, n),
+                                           std::span{acks_}.subspan(at_, n));
+            answered(n);
+        } catch (Error const& e) {
+            ledger_.fault("settle", e.what(), e.retryable());
+            faulted(e.retryable() || e.maybe_applied(), e.maybe_applied(), n, e.what());
+        } catch (std::exception const& e) {
+            ledger_.fault("settle", e.what(), true);
+            faulted(true, true, n, e.what());
+        } catch (...) {
+            ledger_.fault("settle", "an exception that is not a std::exception", true);
+            faulted(true, true, n, "an exception that is not a std::exception");
+        }
+        return {Step::again};
+    }
+
+    void answered(std::size_t n) {
+        for (auto i = at_; i < at_ + n; ++i) {
+            auto const ack = acks_[i] == Ack::lost && places_[i].doubtful ? Ack::in_doubt : acks_[i];
+            auto const& outcome = settlements_[i].outcome;
+            count_one(counts_, ack, outcome.kind());
+            if (ack == Ack::applied &&
+                (outcome.kind() == Outcome::Kind::retry || outcome.kind() == Outcome::Kind::snooze))
+                ledger_.note_due(outcome.delay());
+        }
+        at_ += n;
+        part_ = settlements_.size();
+        faults_ = 0;
+    }
+
+    /// The fence makes a repeat safe, and the leases are extended meanwhile. What may not be repeated, is
+    /// not; what is refused for its content is found by halving, and becomes the failure of its own row.
+    void faulted(bool retryable, bool maybe_applied, std::size_t n, std::string_view what) {
+        auto const now = clock().now();
+        if (maybe_applied)
+            for (auto i = at_; i < at_ + n; ++i) places_[i].doubtful = true;
+        auto const end = at_ + n;
+        drop_if(at_, end, counts_.lost, [](Place const& p, Outcome const&) {
+            return p.flight->mark(p.row).lost.load(std::memory_order_relaxed);
+        });
+        drop_if(
+            at_, std::min(end, settlements_.size()), counts_.in_doubt, [](Place const& p, Outcome const& o) {
+                return p.doubtful &&
+                       o.kind() == Outcome::Kind::release;  // if it was not applied, the lease frees the row
+            });
+        if (retryable) {
+            retry_at_ = later(now, fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now));
+            bool const bounded = ledger_.mode == Mode::drain || ledger_.stopping() || !P::leasing;
+            if (!bounded || faults_ < ledger_.parts.pace.max_faults) return;
+            ledger_.fail(std::current_exception());
+            ledger_.stop(StopReason::cancelled);
+            give_up();
+        } else if (n > 1) {
+            part_ = n / 2;
+        } else if (at_ < settlements_.size()) {
+            refuse(what);
+        }
+    }
+    /// One row that the store refuses for what it says: the handler's outcome is replaced by a failure, and
+    /// if that is refused too, the row is left to its lease.
+    void refuse(std::string_view what) {
+        auto& s = settlements_[at_];
+        auto& p = places_[at_];
+        if (s.row || s.outcome.kind() == Outcome::Kind::release) {
+            Invoker<L>{ledger_, *p.flight}.fail(p.row,
+                                                "the outcome could not be written: " + std::string{what});
+            s.outcome = std::move(p.flight->outcomes[p.row]);
+            s.row = nullptr;
+        } else {
+            ledger_.count_unsettled(1);
+            acks_[at_] = Ack::lost;
+            ++at_;
+        }
+        part_ = 1;
+    }
+    void give_up() {
+        ledger_.count_unsettled(settlements_.size() - at_);
+        at_ = settlements_.size();
+    }
+    template <class Unwanted>
+    void drop_if(std::size_t begin, std::size_t end, std::size_t& count, Unwanted unwanted) {
+        auto kept = begin;
+        for (auto i = begin; i < settlements_.size(); ++i) {
+            if (i < end && unwanted(places_[i], settlements_[i].outcome)) {
+                ++count;
+                continue;
+            }
+            if (kept != i) settlements_[kept] = std::move(settlements_[i]), places_[kept] = places_[i];
+            ++kept;
+        }
+        settlements_.erase(settlements_.begin() + static_cast<std::ptrdiff_t>(kept), settlements_.end());
+        places_.resize(kept);
+        acks_.resize(kept);
+    }
+
+    Step apply() {
+        if constexpr (L::shared) ledger_.count(std::exchange(counts_, {}));
+        ledger_.settled(chunks_);
+        chunks_.clear(), settlements_.clear(), places_.clear(), acks_.clear();
+        state_ = State::gather;
+        return {Step::again};
+    }
+
+    [[nodiscard]] typename P::clock_type& clock() noexcept { return ledger_.parts.clock; }
+
+    L& ledger_;
+    State state_ = State::gather;
+    std::vector<Chunk*> chunks_;
+    std::vector<settlement_t<S>> settlements_;
+    std::vector<Place> places_;
+    std::vector<Ack> acks_;
+    std::size_t at_ = 0;    ///< settled so far
+    std::size_t part_ = 0;  ///< how many go into one call
+    RowsSettled counts_;
+    unsigned faults_ = 0;
+    TimePoint retry_at_ = TimePoint::min();
+};
+
+}  // namespace fila::inline v1::detail

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Worker: takes a chunk, runs it, hands it on. The executor runs a pool of them; the claimer has one of its
+// own.
+#pragma once
+
+#include <fila/detail/invoke.hpp>
+
+namespace fila::inline v1::detail {
+
+/// One settlement's answer, in a report's words.
+inline void count_one(RowsSettled& s, Ack ack, Outcome::Kind kind) noexcept {
+    if (ack == Ack::lost) {
+        ++s.lost;
+    } else if (ack == Ack::in_doubt) {
+        ++s.in_doubt;
+    } else {
+        switch (kind) {
+            case Outcome::Kind::complete:
+                ++s.completed;
+                break;
+            case Outcome::Kind::retry:
+                ++s.retried;
+                break;
+            case Outcome::Kind::snooze:
+                ++s.snoozed;
+                break;
+            case Outcome::Kind::release:
+                ++s.released;
+                break;
+            case Outcome::Kind::discard:
+                ++s.discarded;
+                break;
+            case Outcome::Kind::dead_letter:
+                ++s.dead_lettered;
+                break;
+        }
+    }
+}
+
+template <class L>
+class Worker final : public Lane {
+    using F = typename L::F;
+    using Chunk = typename L::Chunk;
+    using Verdict = typename F::Verdict;
+
+public:
+    enum class Kind : bool { pooled, own_hand };
+    Worker(L& ledger, Kind kind) : Lane{"worker"}, ledger_{ledger}, kind_{kind} {}
+
+    [[nodiscard]] bool holds_chunk() const noexcept { return chunk_; }
+
+    Step step() noexcept override {
+        if (!chunk_) {
+            std::shared_ptr<void> farewell;  // destroyed last: it may be the engine, and with it this lane
+            if (auto* c = ledger_.take(want_, kind_ == Kind::pooled ? this : nullptr, farewell)) {
+                chunk_ = c;
+                return {Step::again};
+            }
+            return {Step::idle};
+        }
+        if (!ran_) return run();
+        return finish();
+    }
+
+private:
+    static constexpr bool batches =
+        L::parts_type::form == HandlerForm::batch || L::parts_type::form == HandlerForm::batch_context;
+    static constexpr std::uint32_t most = 64;
+    static constexpr std::uint32_t span = 256;
+
+    Step run() noexcept {
+        using namespace std::chrono_literals;
+        auto const start = ledger_.parts.clock.now();
+        Invoker<L>{ledger_, *chunk_->flight}.run(chunk_->begin, chunk_->end);
+        auto const took = ledger_.parts.clock.now() - start;
+        if constexpr (!batches) {
+            if (took < 5us && want_ < most)
+                want_ *= 2;
+            else if (took > 15us && want_ > 1)
+                want_ /= 2;
+        }
+        ledger_.measure(took, chunk_->end - chunk_->begin);
+        ran_ = true;
+        return {Step::again};
+    }
+    Step finish() noexcept {
+        if constexpr (!L::shared) settle_transaction(*chunk_->flight);
+        ledger_.finished(chunk_);
+        chunk_ = nullptr;
+        ran_ = false;
+        return {Step::again};
+    }
+
+    /// This worker holds the transaction: it alone can settle, and lets go of it whatever happens.
+    void settle_transaction(F& f) noexcept {
+        auto grant = std::exchange(f.grant, {});
+        if (ledger_.abandoned()) return;
+        try {
+            settle_transaction(f, *grant.transaction);
+        } catch (...) {  // only counting and telling are left there, and those need memory
+            ledger_.fault("commit", "out of memory", false);
+        }
+    }
+    template <class T>
+    void settle_transaction(F& f, T& transaction) {
+        constexpr bool marks = SavepointTransaction<T>;
+        RowsSettled counts;
+        if (f.verdicts[0] == Verdict::none || f.outcomes[0].kind() == Outcome::Kind::release) {
+            ++(f.verdicts[0] == Verdict::none ? counts.lost : counts.released);
+            return ledger_.count(counts);  // nothing was started: rolled back
+        }
+        bool thrown = f.verdicts[0] == Verdict::thrown;
+        for (int tries = 0; tries < 2; ++tries) {
+            if (thrown &&
+                !(marks && records(f.outcomes[0]))) {  // rolled back, and the pass goes on behind it
+                ++counts.retried;
+                return ledger_.count(counts);
+            }
+            try {
+                if constexpr (marks)
+                    if (thrown) transaction.back();
+                auto const ack = settle_one(f, transaction, thrown);
+                if (ack == Ack::applied)
+                    transaction.commit();
+                else
+                    ledger_.fault("settle", lost_in_transaction, false);
+                count_one(counts, ack, f.outcomes[0].kind());
+                if (ack == Ack::applied && !f.outcomes[0].final()) ledger_.note_due(f.outcomes[0].delay());
+                return ledger_.count(counts);
+            } catch (Error const& e) {
+                ledger_.fault("commit", e.what(), e.retryable());
+                if (e.maybe_applied()) return ++counts.in_doubt, ledger_.count(counts);
+                if (e.retryable() || thrown) break;
+                // The database refuses what the handler left: that is the row's failure, and is recorded as
+                // one.
+                Invoker<L>{ledger_, f}.fail(0, e.what());
+                thrown = true;
+            } catch (std::exception const& e) {
+                ledger_.fault("commit", e.what(), false);
+                break;
+            } catch (...) {
+                ledger_.fault("commit", "an exception that is not a std::exception", false);
+                break;
+            }
+        }
+        ledger_.count_unsettled(1);
+    }
+    /// Whether the store can write this failure down; if not, a rollback says the same.
+    static bool records(Outcome const& o) noexcept { return o.final() || L::parts_type::delays; }
+
+    template <class T>
+    Ack settle_one(F& f, T& transaction, bool thrown) {
+        using S = typename L::S;
+        settlement_t<S> const settlement{f.ticket(0), f.outcomes[0],
+                                         thrown || f.broken(0) ? nullptr : &f.batch.rows()[0]};
+        Ack ack = Ack::lost;
+        transaction.settle(std::span{&settlement, 1}, std::span{&ack, 1});
+        return ack;
+    }
+
+    static constexpr char const* lost_in_transaction =
+        "the transaction that holds the row no longer does: was it ended by the handler? Nothing was settled";
+
+    L& ledger_;
+    Chunk* chunk_ = nullptr;
+    std::uint32_t want_ = batches ? span : 1;  // row handlers take more at once while they are quick
+    bool ran_ = false;
+    Kind kind_;
+};
+
+}  // namespace fila::inline v1::detail
