@@ -297,13 +297,15 @@ public:
 
     // ---- rows that we put off: nothing rings when they come due
     // ----------------------------------------------------------
-    /// Before `settled`, which rings the claimer.
     void note_due(Duration delay) {
-        auto const due = later(parts.clock.now(), delay);
-        std::lock_guard lock{mutex_};
-        if (due_.size() == most_due) return;  // a hint: the interval finds the others
-        due_.push_back(due);
-        std::push_heap(due_.begin(), due_.end(), std::greater{});
+        {
+            auto const due = later(parts.clock.now(), delay);
+            std::lock_guard lock{mutex_};
+            if (due_.size() == most_due) return;  // a hint: the interval finds the others
+            due_.push_back(due);
+            std::push_heap(due_.begin(), due_.end(), std::greater{});
+        }
+        claimer->bell().ring();
     }
     [[nodiscard]] TimePoint next_due() {
         std::lock_guard lock{mutex_};
