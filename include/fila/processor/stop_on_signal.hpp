@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <ctime>
 #include <initializer_list>
 #include <signal.h>
 #include <stop_token>
@@ -19,7 +20,8 @@ namespace fila::inline v1 {
 /// Make one at the start of `main`, before any other thread. The signals are blocked in the calling thread,
 /// and so in every thread that it starts later; one thread waits for them and requests the stop. So nothing
 /// runs inside a signal handler, where neither a lock nor memory may be had. Signals after the first change
-/// nothing: the stop is orderly, and takes the time that Pace gives it. POSIX.
+/// nothing: the stop is orderly, and takes the time that Pace gives it. POSIX with sigtimedwait
+/// (Linux, the BSDs).
 ///
 /// Destroy it on the thread that made it: the signals do there again what they did before.
 /// Alternatives: any std::stop_token. Thread safety: `token` and `signal` from any thread.
@@ -46,6 +48,7 @@ public:
         ending_ = true;
         pthread_kill(waiter_.native_handle(), any_of(signals_));  // blocked there: it only ends the wait
         waiter_.join();
+        drop_pending();
         pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
@@ -63,6 +66,11 @@ private:
             signal_.compare_exchange_strong(none, got);
             stop_.request_stop();
         }
+    }
+    /// An impatient second Ctrl-C that nobody waited for any more must not kill the process as it unblocks.
+    void drop_pending() const noexcept {
+        timespec const no_time{};
+        while (sigtimedwait(&signals_, nullptr, &no_time) > 0) {}
     }
     static sigset_t checked(std::initializer_list<int> signals) {
         constexpr std::array never{SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
