@@ -193,6 +193,15 @@ public:
         r->lease_until = now;
         return true;
     }
+    bool make_due(Key key, TimePoint now) {
+        auto* r = records_.find(key);
+        if (!r || r->state != RowState::pending || r->locked) return false;
+        if (r->due <= now) return true;
+        pending_.remove({r->priority, r->due, key});
+        r->due = now;
+        pending_.insert({r->priority, r->due, key});
+        return true;
+    }
 
 private:
     struct Note {  // rare, so kept apart

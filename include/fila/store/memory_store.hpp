@@ -179,6 +179,11 @@ public:
         std::lock_guard lock{shared_->mutex};
         return shared_->core.expire(key, shared_->clock.now());
     }
+    /// Makes a pending row due now, as if its delay were over.
+    bool make_due(key_type key) {
+        std::lock_guard lock{shared_->mutex};
+        return shared_->core.make_due(key, shared_->clock.now());
+    }
 
 private:
     using Core = detail::MemoryCore<Row>;

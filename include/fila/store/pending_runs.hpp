@@ -43,6 +43,12 @@ public:
     }
     void insert(RowPosition row) { insert(row, row.key); }
 
+    void remove(RowPosition row) {
+        auto run = std::prev(runs_.upper_bound(row));
+        if (run->first < row) run = behind({row.priority, row.due, row.key - 1});
+        trim(run, row.key + 1);
+    }
+
     /// Takes at most `limit` rows behind `after` that are due at `now`, in order, each handed to
     /// `visit(key)`. If `visit` throws, its row stays; those before it are taken.
     template <class Visit>

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Store: where rows live. Two verbs make one; everything else is a refinement that the engine finds by itself.
+// Store: where rows live. Two verbs make one; everything else is a refinement that the engine finds by
+// itself.
 //
 // | expression | returns | semantics |
 // |---|---|---|
 // | `S::row_type` | movable | what handlers see |
 // | `S::key_type` | copyable, equality comparable | names a row for ever |
 // | `S::cursor_type` | semiregular | `cursor_type{}` is the start of a pass; opaque to the engine |
-// | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`. A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended; leases free the rows |
-// | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`: applied, or lost where the fence does not match. May be repeated after a throw: the fence makes that safe |
+// | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are
+// pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`.
+// A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended;
+// leases free the rows | | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`:
+// applied, or lost where the fence does not match. May be repeated after a throw: the fence makes that safe |
 //
 // One pass meets a row at most once: the cursor carries the pass's start by the store's own clock, each claim
 // takes only rows due by then, and a retry or a snooze is due strictly later than the moment it is settled.
@@ -15,10 +19,10 @@
 //
 // | refinement | adds | what it buys |
 // |---|---|---|
-// | LeasingStore | `extend(tickets, lease, acks)`, `rescue(limits)` | heartbeats; rows of the dead are found again. Without it a claim lasts until it is settled |
-// | TransactionalStore | `begin()` | InTransaction: writes and status commit together |
-// | ClosableStore | `closed()` | a supply that ends: `drain` and `run` end with it |
-// | NotifyingStore | `subscribe(wake)` | a new row starts at once, not at the next interval |
+// | LeasingStore | `extend(tickets, lease, acks)`, `rescue(limits)` | heartbeats; rows of the dead are found
+// again. Without it a claim lasts until it is settled | | TransactionalStore | `begin()` | InTransaction:
+// writes and status commit together | | ClosableStore | `closed()` | a supply that ends: `drain` and `run`
+// end with it | | NotifyingStore | `subscribe(wake)` | a new row starts at once, not at the next interval |
 // | EnqueuingStore | `enqueue(rows)` | rows can be put in |
 // | InspectableStore | `counts`, `dead_letters`, `redrive` | DrainUntil::nothing_open; tools for people |
 #pragma once
@@ -49,7 +53,8 @@ using ticket_t = Ticket<key_t<S>>;
 template <class S>
 using settlement_t = Settlement<row_t<S>, key_t<S>>;
 
-// ---- atoms: one member each, so that a diagnostic can name the one that is missing ----------------------------
+// ---- atoms: one member each, so that a diagnostic can name the one that is missing
+// ----------------------------
 
 template <class S>
 concept HasRowType = requires { typename S::row_type; } && std::movable<row_t<S>>;
@@ -61,9 +66,10 @@ concept HasCursorType = requires { typename S::cursor_type; } && std::semiregula
 template <class S>
 concept HasStoreTypes = HasRowType<S> && HasKeyType<S> && HasCursorType<S>;
 template <class S>
-concept HasClaim = HasStoreTypes<S> && requires(S& s, ClaimRequest<cursor_t<S>> const& request, batch_t<S>& out) {
-    { s.claim(request, out) } -> std::same_as<ClaimResult<cursor_t<S>>>;
-};
+concept HasClaim =
+    HasStoreTypes<S> && requires(S& s, ClaimRequest<cursor_t<S>> const& request, batch_t<S>& out) {
+        { s.claim(request, out) } -> std::same_as<ClaimResult<cursor_t<S>>>;
+    };
 template <class S>
 concept HasSettle =
     HasStoreTypes<S> && requires(S& s, std::span<settlement_t<S> const> settlements, std::span<Ack> acks) {
@@ -74,7 +80,8 @@ concept HasSettle =
 template <class S>
 concept Store = HasClaim<S> && HasSettle<S>;
 
-// ---- refinements ----------------------------------------------------------------------------------------------
+// ---- refinements
+// ----------------------------------------------------------------------------------------------
 
 /// Bounds of one rescue. A row whose crash is its `max_crashes`-th is dead-lettered instead of requeued.
 struct RescueLimits {
@@ -87,9 +94,9 @@ struct Rescued {
     [[nodiscard]] std::size_t rows() const noexcept { return requeued + dead; }
 };
 
-/// `extend` renews leases from now, answered one by one, fenced like a settle. `rescue` takes rows whose lease
-/// ran out (by the store's clock; a claimed row without a lease counts as run out), adds a crash, and makes
-/// them pending or dead; the fence stays, and grows at the next claim.
+/// `extend` renews leases from now, answered one by one, fenced like a settle. `rescue` takes rows whose
+/// lease ran out (by the store's clock; a claimed row without a lease counts as run out), adds a crash, and
+/// makes them pending or dead; the fence stays, and grows at the next claim.
 template <class S>
 concept LeasingStore = Store<S> && requires(S& s, std::span<ticket_t<S> const> tickets, Duration lease,
                                             std::span<Ack> acks, RescueLimits const& limits) {
@@ -115,11 +122,13 @@ concept SavepointTransaction = Transaction<T> && requires(T& t) {
 /// `begin` hands out a transaction on a connection of its own, or nothing if none is free just now. It never
 /// waits for one. An optional `max_transactions()` says how many can be open at once.
 template <class S>
-concept TransactionalStore = HasStoreTypes<S> && requires { typename S::transaction_type; } && requires(S& s) {
-    { s.begin() } -> std::same_as<std::optional<typename S::transaction_type>>;
-} && Transaction<typename S::transaction_type> && std::same_as<key_t<S>, key_t<typename S::transaction_type>> &&
-    std::same_as<row_t<S>, row_t<typename S::transaction_type>> &&
-    std::same_as<cursor_t<S>, cursor_t<typename S::transaction_type>>;
+concept TransactionalStore = HasStoreTypes<S> && requires { typename S::transaction_type; } &&
+                             requires(S& s) {
+                                 { s.begin() } -> std::same_as<std::optional<typename S::transaction_type>>;
+                             } && Transaction<typename S::transaction_type> &&
+                             std::same_as<key_t<S>, key_t<typename S::transaction_type>> &&
+                             std::same_as<row_t<S>, row_t<typename S::transaction_type>> &&
+                             std::same_as<cursor_t<S>, cursor_t<typename S::transaction_type>>;
 
 /// A supply that can end: once `closed()` is true no row ever comes in.
 template <class S>
@@ -141,9 +150,10 @@ struct EnqueueOptions {
 };
 
 template <class S>
-concept EnqueuingStore = HasRowType<S> && requires(S& s, std::span<row_t<S> const> rows, EnqueueOptions options) {
-    { s.enqueue(rows, options) } -> std::same_as<std::size_t>;
-};
+concept EnqueuingStore =
+    HasRowType<S> && requires(S& s, std::span<row_t<S> const> rows, EnqueueOptions options) {
+        { s.enqueue(rows, options) } -> std::same_as<std::size_t>;
+    };
 
 /// Rows by state, each counted up to a bound (a count of everything would be the dearest statement of all).
 struct Counts {
@@ -166,12 +176,13 @@ using dead_letter_t = DeadLetter<row_t<S>, key_t<S>>;
 /// `counts(at_most)` bounds each count. `dead_letters(at_most)` lists in key order. `redrive(keys)` and
 /// `redrive_all()` make dead rows pending with counters at zero, due now, and say how many they were.
 template <class S>
-concept InspectableStore = HasStoreTypes<S> && requires(S& s, std::size_t at_most, std::span<key_t<S> const> keys) {
-    { s.counts(at_most) } -> std::same_as<Counts>;
-    { s.dead_letters(at_most) } -> std::same_as<std::vector<dead_letter_t<S>>>;
-    { s.redrive(keys) } -> std::same_as<std::size_t>;
-    { s.redrive_all() } -> std::same_as<std::size_t>;
-};
+concept InspectableStore =
+    HasStoreTypes<S> && requires(S& s, std::size_t at_most, std::span<key_t<S> const> keys) {
+        { s.counts(at_most) } -> std::same_as<Counts>;
+        { s.dead_letters(at_most) } -> std::same_as<std::vector<dead_letter_t<S>>>;
+        { s.redrive(keys) } -> std::same_as<std::size_t>;
+        { s.redrive_all() } -> std::same_as<std::size_t>;
+    };
 
 namespace detail {
 
@@ -180,11 +191,13 @@ template <class S>
 consteval bool check_store() {
     static_assert(HasRowType<S>, "fila store: needs  using row_type = …;  (movable)");
     static_assert(HasKeyType<S>, "fila store: needs  using key_type = …;  (copyable, comparable with ==)");
-    static_assert(HasCursorType<S>, "fila store: needs  using cursor_type = …;  (semiregular; cursor_type{} is the start)");
+    static_assert(HasCursorType<S>,
+                  "fila store: needs  using cursor_type = …;  (semiregular; cursor_type{} is the start)");
     if constexpr (HasStoreTypes<S>) {
-        static_assert(HasClaim<S>,
-                      "fila store: needs  fila::ClaimResult<cursor_type> claim(fila::ClaimRequest<cursor_type> const&, "
-                      "fila::Batch<row_type, key_type>&)");
+        static_assert(
+            HasClaim<S>,
+            "fila store: needs  fila::ClaimResult<cursor_type> claim(fila::ClaimRequest<cursor_type> const&, "
+            "fila::Batch<row_type, key_type>&)");
         static_assert(HasSettle<S>,
                       "fila store: needs  void settle(std::span<fila::Settlement<row_type, key_type> const>, "
                       "std::span<fila::Ack>)");
