@@ -96,6 +96,10 @@ std::string scenario(std::uint64_t seed, Totals& totals) {
             if (!*s) continue;
             auto const r = (*s)->engine().ledger().report();
             if (r.claimed != r.settled() + r.lost + r.in_doubt + r.unsettled) world.bad("the report does not add up");
+            auto& limiter = (*s)->engine().ledger().parts.limiter;
+            auto const free = limiter.acquire(limit);
+            limiter.release(free);
+            if (free != limit) world.bad("slots leaked");
         }
         world.fault_one_in = 0;
         if (calm) {
