@@ -160,16 +160,16 @@ public:
         std::vector<DeadLetter<Row, Key>> letters;
         for (auto key : dead_) {
             if (letters.size() == at_most) break;
-            auto& r = *records_.find(key);
-            auto& letter =
-                letters.emplace_back(DeadLetter<Row, Key>{key, std::nullopt, r.history, r.error()});
-            try {
-                letter.row = r.row;
-            } catch (std::exception const& e) {
-                if (letter.error.empty()) letter.error = e.what();
-            }
+            letters.push_back(letter(key));
         }
         return letters;
+    }
+    /// Takes a dead row out.
+    [[nodiscard]] DeadLetter<Row, Key> exhume(Key key) {
+        auto taken = letter(key);
+        dead_.erase(key);
+        records_.erase(key);
+        return taken;
     }
     /// The due time stays, it has passed: so the row keeps its place in the order.
     bool redrive(Key key) {
@@ -246,6 +246,16 @@ private:
         return keep_finished_ || (kind != Outcome::Kind::complete && kind != Outcome::Kind::discard);
     }
 
+    [[nodiscard]] DeadLetter<Row, Key> letter(Key key) {
+        auto const& r = *records_.find(key);
+        DeadLetter<Row, Key> letter{key, std::nullopt, r.history, r.error()};
+        try {
+            letter.row = r.row;
+        } catch (std::exception const& e) {
+            if (letter.error.empty()) letter.error = e.what();
+        }
+        return letter;
+    }
     /// After this the row is neither held nor pending: what follows says what it is.
     void let_go(Record& r) {
         if (r.locked) {

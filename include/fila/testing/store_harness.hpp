@@ -46,7 +46,8 @@ struct StoreTraits {
     bool shared_by_threads = true;  ///< verbs may be called from several threads at once
     bool in_order = true;           ///< rows of one priority and due time come in the order they were put in
     bool ordered_by_priority = true;  ///< smaller EnqueueOptions::priority first, then the earlier due time
-    bool delays = true;               ///< EnqueueOptions::delay, retry(after) and snooze(after) are honoured
+    bool delays = true;               ///< retry(after) and snooze(after) are honoured
+    bool delayed_put = true;          ///< EnqueueOptions::delay is honoured
     bool keeps_place = true;          ///< a cursor keeps a pass from meeting a row that was given back
     bool counts_failures = true;      ///< History::failures
     bool counts_crashes = true;       ///< History::crashes

@@ -55,6 +55,8 @@ struct Needs {
     static constexpr Skip order = traits.in_order ? "" : "the store promises no order";
     static constexpr Skip priority = traits.ordered_by_priority ? "" : "the store has no priorities";
     static constexpr Skip delays = traits.delays ? "" : "the store cannot delay a row";
+    static constexpr Skip delayed_put =
+        traits.delays && traits.delayed_put ? "" : "rows cannot be put in for later";
     static constexpr Skip place = traits.keeps_place ? "" : "the store's cursor keeps no place";
     static constexpr Skip failures = traits.counts_failures ? "" : "the store counts no failures";
     static constexpr Skip crashes = traits.counts_crashes ? "" : "the store counts no crashes";

@@ -70,7 +70,7 @@ constexpr auto claim_rules() {
              }
          }},
 
-        {"claim: a row waits until it is due", Need::delays,
+        {"claim: a row waits until it is due", Need::delayed_put,
          [](Probe& p) {
              auto const later = p.put({.delay = hours{1}});
              auto const now = p.put();
@@ -103,7 +103,7 @@ constexpr auto claim_rules() {
                  p.check(all.rows[i].ticket.key == rows[i].second, "smaller priorities come first");
          }},
 
-        {"claim: of one priority the longest due come first", first_of(Need::priority, Need::delays),
+        {"claim: of one priority the longest due come first", first_of(Need::priority, Need::delayed_put),
          [](Probe& p) {
              auto const late = p.put({.delay = hours{1}}), early = p.put();
              p.make_due(late);

@@ -28,7 +28,7 @@ constexpr auto inspect_rules() {
              p.check(counts.dead == 1, "one is dead");
          }},
 
-        {"inspect: a row that waits for its time is pending", first_of(Need::inspection, Need::delays),
+        {"inspect: a row that waits for its time is pending", first_of(Need::inspection, Need::delayed_put),
          [](Probe& p) {
              p.put({.delay = hours{1}});
              p.check(p.counts().pending == 1, "one is pending");

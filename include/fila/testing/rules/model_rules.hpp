@@ -74,7 +74,7 @@ private:
     }
 
     void put() {
-        bool const waits = traits.delays && pick(4) == 0;
+        bool const waits = traits.delays && traits.delayed_put && pick(4) == 0;
         EnqueueOptions options{.delay = waits ? hours{1} : hours{0}};
         if (traits.ordered_by_priority) options.priority = static_cast<std::int64_t>(pick(3));
         rows_.push_back({p_.put(options), RowState::pending, waits});

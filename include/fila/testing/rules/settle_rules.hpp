@@ -142,8 +142,10 @@ constexpr auto settle_rules() {
 
         {"settle: a delay without end does not wrap around", Need::delays,
          [](Probe& p) {
-             p.put({.delay = forever});
-             p.check(p.pass().size() == 0, "a row put in for ever later does not come");
+             if (H::traits.delayed_put) {
+                 p.put({.delay = forever});
+                 p.check(p.pass().size() == 0, "a row put in for ever later does not come");
+             }
              p.put_many(2);
              auto const rows = p.pass().rows;
              p.require(rows.size() == 2, "the two others do");
