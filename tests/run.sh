@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds and tests everything, from a fresh Debian 12 with this repository on it.
+#
+#   tests/run.sh         all configurations: g++, address and undefined, thread, clang
+#   tests/run.sh quick   g++ only
+#   tests/run.sh NAME…   some of: gcc asan tsan clang
+#
+# Installs what is missing (as root), builds each configuration in build/NAME, runs its tests beside a private
+# PostgreSQL, and prints ctest's closing lines. The exit status is 0 if everything passed.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+root=$(pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+
+packages="g++ cmake ninja-build ccache pkg-config libpqxx-dev libsqlite3-dev sqlite3 catch2 librange-v3-dev
+    libssl-dev libcli11-dev postgresql debsums"
+clang_packages="clang-19 libclang-rt-19-dev"
+
+say() { printf '%s\n' "$*"; }
+fail() {
+    say "tests/run.sh: $*" >&2
+    exit 2
+}
+
+install_missing() {
+    command -v dpkg-query >/dev/null 2>&1 || {
+        say "not a Debian: taking it that these, or what matches them, are installed:" $packages
+        return
+    }
+    missing=
+    for package in $packages; do
+        case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+        *" installed") ;;
+        *) missing="$missing $package" ;;
+        esac
+    done
+    [ -n "$missing" ] || return 0
+    [ "$(id -u)" -eq 0 ] || fail "packages are missing, and only root can install them:  apt-get install$missing"
+    say "installing$missing"
+    mkdir -p build
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086 # a list of words
+    if ! { apt-get update && apt-get install -y --no-install-recommends $missing; } >build/packages.log 2>&1; then
+        tail -n 40 build/packages.log >&2
+        fail "the packages could not be installed; build/packages.log has it all"
+    fi
+}
+
+# Runs a command into the log of the configuration; shows the end of the log if it fails.
+logged() {
+    "$@" >>"$log" 2>&1 && return
+    say "FAILED: $*"
+    tail -n 80 "$log"
+    return 1
+}
+
+# What came after the list of tests: the percentage, the labels, the time, and which failed.
+closing_lines() { sed -n '/tests passed,.*tests failed out of/,$p' "$1"; }
+
+# configuration NAME "TARGETS" "CTEST OPTIONS" CMAKE-OPTION…
+configuration() {
+    name=$1 targets=$2 selection=$3
+    shift 3
+    build=build/$name
+    log=$build.log
+    tests_log=$build.tests.log
+    : >"$log"
+    start=$(date +%s)
+    say "== $name: building"
+    # An address space that is laid out at random can leave the thread sanitizer no room.
+    steady=
+    if [ "$name" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then steady="setarch $(uname -m) -R"; fi
+    logged cmake -S . -B "$build" -G Ninja -DCMAKE_CXX_FLAGS="-O1 -g" -DCMAKE_BUILD_TYPE= "$@" || return 1
+    for target in $targets; do
+        # shellcheck disable=SC2086 # none, or a command of three words
+        logged $steady cmake --build "$build" --parallel "$jobs" --target "$target" || return 1
+    done
+    built=$(date +%s)
+    say "== $name: built in $((built - start)) s, testing"
+    # shellcheck disable=SC2086
+    if tests/support/postgres_server.sh run $steady \
+        ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error $selection >"$tests_log" 2>&1; then
+        passed=0
+    else
+        passed=1
+        cat "$tests_log"
+    fi
+    say "== $name: tested in $(($(date +%s) - built)) s"
+    closing_lines "$tests_log"
+    return $passed
+}
+
+run_gcc() {
+    configuration gcc "all all_verify_interface_header_sets" "" -DCMAKE_CXX_COMPILER=g++
+}
+run_asan() {
+    export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+    configuration asan all "" -DCMAKE_CXX_COMPILER=g++ -DFILA_SANITIZE=address,undefined
+}
+run_tsan() {
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    configuration tsan tsan_tests "-L tsan" -DCMAKE_CXX_COMPILER=g++ -DFILA_SANITIZE=thread -DFILA_BUILD_EXAMPLES=OFF
+}
+run_clang() {
+    configuration clang "all all_verify_interface_header_sets" "" -DCMAKE_CXX_COMPILER=clang++-19
+}
+
+case ${1:-all} in
+all) set -- gcc asan tsan clang ;;
+quick) set -- gcc ;;
+esac
+for name in "$@"; do
+    case $name in
+    gcc | asan | tsan) ;;
+    clang) packages="$packages $clang_packages" ;;
+    *) fail "'$name' is no configuration: quick, all, or some of gcc asan tsan clang" ;;
+    esac
+done
+
+install_missing
+mkdir -p build
+began=$(date +%s)
+failed=
+for name in "$@"; do
+    "run_$name" || failed="$failed $name"
+done
+
+say "== in all $(($(date +%s) - began)) s"
+if [ -n "$failed" ]; then
+    say "FAILED:$failed (build/NAME.log and build/NAME.tests.log in $root have it all)"
+    exit 1
+fi
+say "passed: $*"

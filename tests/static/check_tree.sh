@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check_tree.sh RULE ROOT COMPILER: what every file of the tree keeps to. Prints each offence; exit status 1 if any.
+set -eu
+rule=$1 compiler=$3
+cd "$2"
+offences=$(mktemp)
+trap 'rm -f "$offences"' EXIT
+
+headers() { find include adapters/*/include -name '*.hpp' | sort; }
+
+case $rule in
+names) # a header is found by its name alone; only umbrellas may be called what their main header is called
+    headers | grep -v '^include/fila/[a-z]*\.hpp$' | sed 's|.*/||' | sort | uniq -d | while read -r name; do
+        echo "two headers are called $name:" $(headers | grep "/$name\$")
+    done >"$offences"
+    ;;
+headers) # licence, purpose, guard, and a length that one can read
+    headers | while read -r file; do
+        [ "$(sed -n 1p "$file")" = "// SPDX-License-Identifier: MIT" ] || echo "$file: line 1 is not the SPDX line"
+        case $(sed -n 2p "$file") in "// "*) ;; *) echo "$file: line 2 does not say what it is for" ;; esac
+        grep -q '^#pragma once$' "$file" || echo "$file: no #pragma once"
+        [ "$(wc -l <"$file")" -le 400 ] || echo "$file: more than 400 lines"
+        ! grep -n '^ *using namespace [^;]*;$' "$file" | grep -v _literals || echo "$file: using namespace"
+    done >"$offences"
+    ;;
+dependencies) # the core knows no database; concepts need the standard library only
+    ! grep -rnE '#include *[<"](pqxx|sqlite3|postgresql|libpq)' include >"$offences" || true
+    find include -name '*_concept.hpp' -exec grep -nE '#include *[<"](range/|catch2/)' {} + >>"$offences" || true
+    grep -rnE '#include *[<"]catch2' include --include='*.hpp' | grep -v '^include/fila/testing/' >>"$offences" || true
+    ;;
+umbrellas) # the umbrella of a room brings all of the room, fila.hpp all of the core
+    for room in include/fila/*/; do
+        room=$(basename "$room")
+        umbrella=include/fila/$room.hpp
+        case $room in detail | testing) continue ;; esac
+        [ -f "$umbrella" ] || { echo "$umbrella is missing" && continue; }
+        brought=$("$compiler" -std=c++20 -Iinclude -MM "$umbrella" | tr -d '\\' | tr ' ' '\n')
+        for file in $(find "include/fila/$room" -name '*.hpp'); do
+            echo "$brought" | grep -qx "$file" || echo "$umbrella does not bring $file"
+        done
+    done >"$offences"
+    [ -f include/fila/fila.hpp ] || { echo "include/fila/fila.hpp is missing" && exit 1; }
+    brought=$("$compiler" -std=c++20 -Iinclude -MM include/fila/fila.hpp | tr -d '\\' | tr ' ' '\n')
+    find include/fila -name '*.hpp' | grep -v '^include/fila/testing' | while read -r file; do
+        echo "$brought" | grep -qx "$file" || echo "include/fila/fila.hpp does not bring $file"
+    done >>"$offences"
+    ;;
+clocks) # case 114: no wait depends on the wall clock
+    grep -rn 'chrono::system_clock' include >"$offences" || true
+    ;;
+tests) # each room has its tests, under the same name
+    for room in include/fila/*/; do
+        room=$(basename "$room")
+        case $room in detail | types | testing) continue ;; esac
+        [ -n "$(find "tests/$room" -name '*.cpp' 2>/dev/null)" ] || echo "include/fila/$room has no tests in tests/$room"
+    done >"$offences"
+    ;;
+*)
+    echo "unknown rule $rule" >&2
+    exit 2
+    ;;
+esac
+
+[ ! -s "$offences" ] || { cat "$offences" && exit 1; }
