@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// How to open a SQLite file.
+#pragma once
+
+#include <fila/sqlite/sqlite_dialect.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace fila::inline v1::sqlite {
+
+/// How hard SQLite syncs. `normal`: a power cut may undo the last commits but never damages the file; undone
+/// settles run again. `full`: each commit is on disk. `off`: only for tests.
+enum class Synchronous : std::uint8_t { off, normal, full };
+
+struct Config {
+    std::string file;  ///< a path, or ":memory:", which lives as long as the store
+    TimeFormat times = TimeFormat::unix_micros;
+    std::chrono::milliseconds busy_timeout{5000};  ///< in all, for a lock that another process holds
+    Synchronous synchronous = Synchronous::normal;
+};
+
+}  // namespace fila::inline v1::sqlite

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// One connection to a SQLite file, as fila::Driver wants it.
+//
+// WAL; every write transaction is IMMEDIATE, since a reader that becomes a writer can fail at once however
+// long the busy timeout; statements are reset as soon as they are done, so that no snapshot outlives them and
+// the log can be checkpointed. Thread safety: one thread at a time.
+#pragma once
+
+#include <fila/sqlite/sqlite_catalogue.hpp>
+#include <fila/sqlite/sqlite_config.hpp>
+#include <fila/sqlite/sqlite_statement.hpp>
+#include <fila/table/statement.hpp>
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+
+namespace fila::inline v1::sqlite {
+
+class Connection {
+public:
+    /// Throws ConfigError: what is wrong with the configuration, or why the file cannot be used.
+    explicit Connection(Config const& config) : config_{config}, jitter_{std::random_device{}()} {
+        validate();
+        open();
+        set_up();
+    }
+    Connection(Connection const&) = delete;
+    Connection& operator=(Connection const&) = delete;
+    ~Connection() {
+        for (auto const& [text, statement] : prepared_) sqlite3_finalize(statement);
+    }
+
+    [[nodiscard]] sqlite3* handle() const noexcept { return db_.get(); }
+    /// A memory database is never lost: its content would be.
+    [[nodiscard]] bool lost() const noexcept { return lost_ && config_.file != ":memory:"; }
+
+    // ---- statements
+    // -------------------------------------------------------------------------------------------
+
+    template <class F>
+    void run(Statement const& statement, Bindings const& bindings, F on_row) {
+        guarded([&] {
+            Rows const none;
+            detail::Running running{handle(), prepared(statement.text)};
+            detail::Binder{statement, bindings, none}(running, 0);
+            running.step(on_row);
+        });
+    }
+    /// No round trips are saved by arrays here: the same statement once a row, in one transaction.
+    template <class F>
+    void run_rows(Statement const& statement, Bindings const& bindings, Rows const& rows, F on_row) {
+        guarded([&] {
+            bool const own = rows.size() > 1 && sqlite3_get_autocommit(handle()) != 0;
+            if (own) begin();
+            try {
+                detail::Binder const bind{statement, bindings, rows};
+                auto* const reused = prepared(statement.text);
+                for (std::size_t i = 0; i < rows.size(); ++i) {
+                    detail::Running running{handle(), reused};
+                    bind(running, i);
+                    running.step(on_row);
+                }
+                if (own) commit();
+            } catch (...) {
+                if (own) (void)rollback();
+                throw;
+            }
+        });
+    }
+    /// IMMEDIATE: processes that migrate at once do it one after the other.
+    void script(std::string_view sql) {
+        guarded([&] {
+            begin();
+            try {
+                detail::execute(handle(), std::string{sql}.c_str(), "running a script");
+                commit();
+            } catch (...) {
+                (void)rollback();
+                throw;
+            }
+        });
+    }
+
+    // ---- transactions
+    // -----------------------------------------------------------------------------------------
+
+    void begin() {
+        guarded([&] { detail::execute(handle(), "BEGIN IMMEDIATE", "beginning a transaction"); });
+        begun_at_ = ended_;
+        marked_ = false;
+    }
+    void commit() {
+        if (!in_transaction())
+            throw Error{
+                "fila sqlite: the transaction was ended by somebody else (a COMMIT or ROLLBACK in the "
+                "handler, or "
+                "an error that undid it): its rows are no longer held"};
+        guarded([&] { detail::execute(handle(), "COMMIT", "committing", true); });
+    }
+    [[nodiscard]] bool rollback() noexcept {
+        if (sqlite3_get_autocommit(handle()) != 0) return true;
+        sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+        return sqlite3_get_autocommit(handle()) != 0;
+    }
+    [[nodiscard]] bool in_transaction() const noexcept {
+        return sqlite3_get_autocommit(handle()) == 0 && begun_at_ == ended_;
+    }
+    void savepoint() {
+        guarded([&] {
+            if (marked_) detail::execute(handle(), "RELEASE fila_mark", "moving the savepoint");
+            detail::execute(handle(), "SAVEPOINT fila_mark", "setting a savepoint");
+        });
+        marked_ = true;
+    }
+    void rollback_to_savepoint() {
+        guarded([&] { detail::execute(handle(), "ROLLBACK TO fila_mark", "going back to the savepoint"); });
+    }
+
+    // ---- catalogue
+    // --------------------------------------------------------------------------------------------
+
+    [[nodiscard]] Catalogue catalogue(TableName const& name) {
+        return detail::CatalogueReader<Connection>{*this, name}.read();
+    }
+    [[nodiscard]] bool served_by_index(Statement const& statement) {
+        bool served = true;
+        try {
+            run({"EXPLAIN QUERY PLAN " + statement.text, statement.parameters}, {}, [&](auto const& r) {
+                auto const step = r[3].template get<std::string>();
+                bool const sorts = step.find("TEMP B-TREE") != step.npos;
+                bool const scans = step.starts_with("SCAN") && step.find("INDEX") == step.npos;
+                if (sorts || scans) served = false;
+            });
+        } catch (Error const&) {
+            return true;
+        }
+        return served;
+    }
+
+private:
+    struct Close {
+        void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+    };
+
+    void validate() const {
+        std::string faults;
+        auto fault = [&](std::string_view what) { faults += "\n  ", faults += what; };
+        if (config_.file.empty()) fault("file is empty: give a path, or \":memory:\"");
+        if (config_.file.find('\0') != config_.file.npos) fault("file contains NUL");
+        if (config_.busy_timeout.count() < 0) fault("busy_timeout is negative");
+        if (config_.busy_timeout > std::chrono::hours{1}) fault("busy_timeout is longer than an hour");
+        if (sqlite3_threadsafe() == 0)
+            fault("this SQLite was built with SQLITE_THREADSAFE=0, and stores are used by many threads");
+        if (sqlite3_libversion_number() < 3035000)
+            fault("this SQLite is older than 3.35, which brought RETURNING");
+        if (!faults.empty()) throw ConfigError{"fila::sqlite::Config:" + faults};
+    }
+    void open() {
+        sqlite3* db = nullptr;
+        int const code =
+            sqlite3_open_v2(config_.file.c_str(), &db,
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+        db_.reset(db);
+        if (code != SQLITE_OK) refuse(make_error(db, code, "cannot open \"" + config_.file + "\""));
+        if (sqlite3_db_readonly(db, "main") == 1)
+            refuse(make_error(nullptr, SQLITE_READONLY, "cannot write \"" + config_.file + "\""));
+    }
+    void set_up() {
+        auto* const db = handle();
+        sqlite3_extended_result_codes(db, 1);
+        sqlite3_busy_handler(db, &Connection::on_busy, this);
+        // A transaction that a handler ended by hand cannot be told from ours by its state alone.
+        sqlite3_commit_hook(db, &Connection::on_commit, this);
+        sqlite3_rollback_hook(db, &Connection::on_rollback, this);
+        constexpr char const* levels[] = {"OFF", "NORMAL", "FULL"};
+        auto const pragmas = std::string{"PRAGMA synchronous = "} +
+                             levels[static_cast<int>(config_.synchronous)] +
+                             "; PRAGMA journal_size_limit = 4194304";
+        try {
+            write_ahead_log();
+            detail::execute(db, pragmas.c_str(), "setting up \"" + config_.file + "\"");
+        } catch (Error const& e) {
+            if (e.retryable()) throw;
+            refuse(e);
+        }
+    }
+    /// Changing the journal mode answers BUSY without asking the busy handler.
+    void write_ahead_log() {
+        auto const deadline = std::chrono::steady_clock::now() + config_.busy_timeout;
+        for (int tries = 0;; ++tries) {
+            int const code = sqlite3_exec(handle(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+            if (code == SQLITE_OK) return;
+            if ((code & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline)
+                throw make_error(handle(), code, "cannot use \"" + config_.file + "\"");
+            std::this_thread::sleep_for(pause(tries));
+        }
+    }
+    [[noreturn]] static void refuse(Error const& e) { throw ConfigError{e.what(), {.code = e.code()}}; }
+
+    template <class F>
+    void guarded(F f) {
+        try {
+            f();
+        } catch (Error const& e) {
+            if (!e.code().empty() && is_broken(std::stoi(e.code()))) lost_ = true;
+            throw;
+        }
+    }
+    sqlite3_stmt* prepared(std::string const& sql) {
+        auto const known = prepared_.find(sql);
+        if (known != prepared_.end()) return known->second;
+        auto* const statement = detail::prepare(handle(), sql, SQLITE_PREPARE_PERSISTENT);
+        prepared_.emplace(sql, statement);
+        return statement;
+    }
+
+    /// Doubles up to about ten milliseconds, and scatters: processes that wait together must not wake
+    /// together.
+    std::chrono::microseconds pause(int tries) {
+        auto const most = std::int64_t{100} << std::min(tries, 7);
+        return std::chrono::microseconds{
+            std::uniform_int_distribution<std::int64_t>{most / 2, most}(jitter_)};
+    }
+    static int on_busy(void* self, int tries) {
+        auto& c = *static_cast<Connection*>(self);
+        auto const now = std::chrono::steady_clock::now();
+        if (tries == 0) c.busy_since_ = now;
+        if (now - c.busy_since_ >= c.config_.busy_timeout) return 0;
+        std::this_thread::sleep_for(c.pause(tries));
+        return 1;
+    }
+    static int on_commit(void* self) {
+        ++static_cast<Connection*>(self)->ended_;
+        return 0;
+    }
+    static void on_rollback(void* self) { ++static_cast<Connection*>(self)->ended_; }
+
+    Config config_;
+    std::minstd_rand jitter_;
+    std::unique_ptr<sqlite3, Close> db_;
+    std::unordered_map<std::string, sqlite3_stmt*> prepared_;
+    std::chrono::steady_clock::time_point busy_since_{};
+    std::uint64_t ended_ = 0, begun_at_ = 0;
+    bool marked_ = false, lost_ = false;
+};
+
+/// A user's own connection: their transaction if one is open, else one of ours around the rows.
+class BorrowedConnection {
+public:
+    explicit BorrowedConnection(sqlite3* db) : db_{db} {
+        if (db == nullptr) throw Error{"fila sqlite: the connection to enqueue through is null"};
+    }
+
+    template <class F>
+    void run_rows(Statement const& statement, Bindings const& bindings, Rows const& rows, F on_row) {
+        bool const own = sqlite3_get_autocommit(db_) != 0;
+        detail::execute(db_, own ? "BEGIN IMMEDIATE" : "SAVEPOINT fila_borrowed", "beginning to enqueue");
+        try {
+            std::unique_ptr<sqlite3_stmt, Finalize> const prepared{detail::prepare(db_, statement.text, 0)};
+            detail::Binder const bind{statement, bindings, rows};
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                detail::Running running{db_, prepared.get()};
+                bind(running, i);
+                running.step(on_row);
+            }
+            detail::execute(db_, own ? "COMMIT" : "RELEASE fila_borrowed", "ending to enqueue", own);
+        } catch (...) {
+            sqlite3_exec(db_, own ? "ROLLBACK" : "ROLLBACK TO fila_borrowed; RELEASE fila_borrowed", nullptr,
+                         nullptr, nullptr);
+            throw;
+        }
+    }
+
+private:
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+    };
+    sqlite3* db_;
+};
+
+}  // namespace fila::inline v1::sqlite

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Binding and stepping of prepared statements, on a connection of ours or of the user's.
+#pragma once
+
+#include <fila/sqlite/sqlite_errors.hpp>
+#include <fila/sqlite/sqlite_field.hpp>
+#include <fila/table/statement.hpp>
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace fila::inline v1::sqlite::detail {
+
+/// The store's clock: the host's, read here and nowhere else.
+[[nodiscard]] inline std::int64_t now_micros() {
+    auto const since = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+}
+
+/// A statement at work. Reset at once when done, also by an exception: an open one would pin the snapshot.
+class Running {
+public:
+    Running(sqlite3* db, sqlite3_stmt* statement) noexcept : db_{db}, statement_{statement} {}
+    Running(Running const&) = delete;
+    Running& operator=(Running const&) = delete;
+    ~Running() {
+        sqlite3_reset(statement_);
+        sqlite3_clear_bindings(statement_);
+    }
+
+    /// The value must live until the statement is reset; nothing is copied.
+    void bind(int place, Value const& value) {
+        int const code = std::visit(
+            [&]<class V>(V const& v) {
+                if constexpr (std::is_same_v<V, std::monostate>)
+                    return sqlite3_bind_null(statement_, place);
+                else if constexpr (std::is_same_v<V, double>)
+                    return sqlite3_bind_double(statement_, place, v);
+                else if constexpr (std::is_same_v<V, std::string>)
+                    return sqlite3_bind_text64(statement_, place, v.data(), v.size(), SQLITE_STATIC,
+                                               SQLITE_UTF8);
+                else if constexpr (std::is_same_v<V, Bytes>)
+                    return sqlite3_bind_blob64(statement_, place,
+                                               v.empty() ? static_cast<void const*>("") : v.data(), v.size(),
+                                               SQLITE_STATIC);
+                else if constexpr (std::is_same_v<V, Uuid>) {
+                    auto const text = v.str();
+                    return sqlite3_bind_text64(statement_, place, text.data(), text.size(), SQLITE_TRANSIENT,
+                                               SQLITE_UTF8);
+                } else if constexpr (std::is_same_v<V, Instant>)
+                    return sqlite3_bind_int64(statement_, place, v.time_since_epoch().count());
+                else
+                    return sqlite3_bind_int64(statement_, place, static_cast<sqlite3_int64>(v));
+            },
+            value);
+        check(code, "binding a value");
+    }
+    template <class F>
+    void step(F& on_row) {
+        int code;
+        while ((code = sqlite3_step(statement_)) == SQLITE_ROW) on_row(Record{statement_});
+        if (code != SQLITE_DONE) throw make_error(db_, code, "running a statement");
+        sqlite3_reset(statement_);
+    }
+
+private:
+    void check(int code, std::string_view doing) const {
+        if (code != SQLITE_OK) throw make_error(db_, code, doing);
+    }
+
+    sqlite3* db_;
+    sqlite3_stmt* statement_;
+};
+
+/// Where the value of each parameter comes from, found once for all rows.
+class Binder {
+public:
+    Binder(Statement const& statement, Bindings const& bindings, Rows const& rows) : rows_{rows} {
+        sources_.reserve(statement.parameters.size());
+        for (auto const& name : statement.parameters) sources_.push_back(source(name, bindings));
+    }
+    void operator()(Running& running, std::size_t row) const {
+        int place = 0;
+        for (auto const& source : sources_) {
+            ++place;
+            if (source.column != none)
+                running.bind(place, rows_.columns[source.column][row]);
+            else if (source.single != nullptr)
+                running.bind(place, *source.single);
+            else if (source.clock)
+                running.bind(place, now_micros());
+            else if (source.ordinal)
+                running.bind(place, static_cast<std::int64_t>(row + 1));
+        }
+    }
+
+private:
+    static constexpr auto none = static_cast<std::size_t>(-1);
+    struct Source {
+        std::size_t column = none;
+        Value const* single = nullptr;
+        bool clock = false, ordinal = false;
+    };
+    [[nodiscard]] Source source(std::string_view name, Bindings const& bindings) const {
+        for (std::size_t c = 0; c < rows_.names.size(); ++c)
+            if (rows_.names[c] == name) return {.column = c};
+        for (auto const& [known, value] : bindings)
+            if (known == name) return {.single = &value};
+        return {.clock = name == "now", .ordinal = name == "i"};
+    }
+
+    Rows const& rows_;
+    std::vector<Source> sources_;
+};
+
+[[nodiscard]] inline sqlite3_stmt* prepare(sqlite3* db, std::string_view sql, unsigned flags) {
+    sqlite3_stmt* statement = nullptr;
+    int const code =
+        sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), flags, &statement, nullptr);
+    if (code != SQLITE_OK) throw make_error(db, code, "preparing a statement");
+    return statement;
+}
+inline void execute(sqlite3* db, char const* sql, std::string_view doing, bool committing = false) {
+    int const code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) throw make_error(db, code, doing, committing);
+}
+
+}  // namespace fila::inline v1::sqlite::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// fila::job_table<Payload>("fila_jobs"): a table for those who have none. A mapping like any other, with
+// every column; completed rows are deleted.
+//
+//   constexpr auto mails = fila::job_table<std::string>("fila_jobs");
+//   SqliteStore store{fila::sqlite::Config{"app.db"}, mails, fila::OnStart::migrate};
+//   store.enqueue({{.payload = "to: ada"}});
+#pragma once
+
+#include <fila/table/table_builder.hpp>
+
+#include <cstdint>
+
+namespace fila::inline v1 {
+
+/// `id` is given by the database. The payload is one column and is never looked into: std::string is text,
+/// fila::Bytes is bytes, anything else goes through its codec.
+template <class Payload>
+struct Job {
+    std::int64_t id = 0;
+    Payload payload{};
+};
+
+template <class Payload, class Codec = codec<typename detail::unwrap_optional<Payload>::type>>
+[[nodiscard]] constexpr auto job_table(TableName name, Codec payload_codec = {}) {
+    return table<Job<Payload>>(name)
+        .key("id", &Job<Payload>::id)
+        .column("payload", &Job<Payload>::payload, payload_codec)
+        .status("status", {.completed = erased})
+        .lease_until("lease_until")
+        .fence("fence")
+        .owner("owner")
+        .failures("failures")
+        .crashes("crashes")
+        .due_at("due_at")
+        .priority("priority")
+        .last_error("last_error");
+}
+
+}  // namespace fila::inline v1

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// render(mapping, dialect): the statements, as a pure function. No live database has a say in the text, so it
+// can be printed, reviewed and explained without one.
+#pragma once
+
+#include <fila/table/sql_template.hpp>
+#include <fila/table/statements.hpp>
+#include <fila/table/table_builder.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1 {
+
+namespace detail {
+
+/// The database type of a part's values, in casts and in DDL.
+template <class Part>
+[[nodiscard]] std::string sql_type_of(Dialect const& dialect) {
+    if constexpr (requires { Part::codec_type::sql_type; })
+        return std::string{Part::codec_type::sql_type};
+    else
+        return dialect.types[static_cast<std::size_t>(part_wire_v<Part>)];
+}
+
+/// Columns that an insert fills from the row, in the order of its parameters c0, c1, …
+template <class T, class F>
+void each_inserted(T const& table, F f) {
+    if (table.key_part().source == KeySource::row) f(table.key_part());
+    table.each_column([&](auto const& part) {
+        if (table.inserts(part.name)) f(part);
+    });
+}
+
+/// A name derived from the table's. Where it must be cut, a hash keeps two tables apart.
+[[nodiscard]] inline std::string derived_name(std::string_view table, std::string_view suffix) {
+    constexpr std::size_t longest = 63, hash_digits = 9;
+    if (table.size() + suffix.size() <= longest) return std::string{table} + std::string{suffix};
+    std::uint32_t hash = 2166136261u;
+    for (char const c : table) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    auto kept = longest - suffix.size() - hash_digits;
+    while (kept > 0 && (static_cast<unsigned char>(table[kept]) & 0xC0u) == 0x80u)
+        --kept;  // whole code points
+    std::string name{table.substr(0, kept)};
+    name += '_';
+    for (int shift = 28; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15u];
+    return name + std::string{suffix};
+}
+
+/// Fills the words and macros of one mapping, then renders each statement with them.
+template <class T>
+class Renderer {
+    using can = Abilities<T>;
+    using key_part_type = std::remove_cvref_t<decltype(std::declval<T const&>().key_part())>;
+    static constexpr bool has_due = can::delay;
+
+public:
+    Renderer(T const& table, Dialect const& dialect) : table_{table}, d_{dialect}, sql_{dialect} {
+        names();
+        order();
+        guards();
+        returned();
+        inserted();
+        outputs();
+    }
+
+    [[nodiscard]] Statements all() {
+        Statements s;
+        claims(s);
+        if constexpr (can::lease) {
+            sql_.macros["owned"] = leased_;
+            s.settle = sql_(sql::settle);
+            s.erase = sql_(sql::erase);
+            if constexpr (can::heartbeat)
+                s.extend = sql_(sql::extend);
+            else
+                s.extend = sql_(sql::still_ours);
+            rescues(s);
+        }
+        sql_.macros["owned"] = taken_;
+        s.settle_taken = sql_(sql::settle);
+        s.erase_taken = sql_(sql::erase);
+        s.enqueue = sql_(sql::enqueue);
+        s.counts = sql_(sql::counts);
+        if (!is_erased(table_.words().dead)) {
+            sql_.macros["owned"] = "t.{status} = {dead}{fixed_t}";
+            s.dead_letters = sql_(sql::dead_letters);
+            s.redrive = sql_(sql::redrive);
+            s.redrive_all = sql_(sql::redrive_all);
+        }
+        s.next_index = index("_fila_next", sql_.words["order"], "pending");
+        if constexpr (can::lease) s.stale_index = index("_fila_stale", sql_.words["lease"], "processing");
+        return s;
+    }
+
+private:
+    void names() {
+        auto& words = sql_.words;
+        auto& macros = sql_.macros;
+        auto const& status = table_.words();
+        words["table"] = table_.name().qualified(d_.default_schema);
+        words["key"] = quoted(table_.key_part().name);
+        words["status"] = quoted(table_.template get<status_part>().name);
+        words["pending"] = literal(status.pending);
+        words["processing"] = literal(status.processing);
+        words["dead"] = literal(status.dead);
+        if (!is_erased(status.dead)) words["buried"] = "";
+        if (can::crashes && !is_erased(status.dead)) words["mortal"] = "";
+        words["cast"] = d_.arrays ? "::" + std::string{status.type} : "";
+        control<column_role::lease_until>("lease_until");
+        control<column_role::updated_at>("updated_at");
+        control<column_role::fence>("fence");
+        control<column_role::owner>("owner");
+        control<column_role::failures>("failures");
+        control<column_role::crashes>("crashes");
+        control<column_role::due_at>("due_at");
+        control<column_role::priority>("priority");
+        control<column_role::last_error>("last_error");
+        if constexpr (T::has_where) words["where"] = table_.template get<where_part>().condition;
+        words["fixed"] = words["fixed_t"] = words["fixed_columns"] = words["fixed_values"] = "";
+        table_.each_fixed([&](Fixed const& fixed) {
+            words["fixed"] += " AND " + quoted(fixed.name) + " = " + fixed.value();
+            words["fixed_t"] += " AND t." + quoted(fixed.name) + " = " + fixed.value();
+            words["fixed_columns"] += ", " + quoted(fixed.name);
+            words["fixed_values"] += ", " + fixed.value();
+        });
+        macros["now"] = d_.now;
+        macros["bound_now"] = d_.bound_now;
+        macros["until"] = d_.until;
+        macros["later"] = d_.later;
+        macros["stale"] = d_.stale;
+        macros["revived"] = sql::revived;
+        if constexpr (can::age_column) {
+            macros["ticked"] = d_.ticked(words["updated_at"]);
+            macros["ticked_t"] = d_.ticked("t." + words["updated_at"]);
+        }
+        if constexpr (can::lease) words["lease"] = words[can::lease_column ? "lease_until" : "updated_at"];
+        words["skip_locked"] = d_.skip_locked;
+        macros["ordinal"] = d_.ordinal;
+        words["among_next"] = among("next");
+        words["among_stale"] = among("stale");
+        macros["mine"] =
+            d_.arrays ? " FROM mine AS o WHERE t.{key} = o.k" : " WHERE t.{key} = :k AND {owned}";
+        sql_.types = {{"after_key", key_type()}, {"after_due", "text"}, {"owner", "text"}, {"guard", "text"}};
+        macros["o_keys"] = rows({{"k", key_type()}, {"fence", "bigint"}});
+        macros["o_redrive"] = rows({{"k", key_type()}});
+    }
+    /// Priority, due, key: every term ascending, so that the cursor is one row comparison.
+    void order() {
+        std::string terms, cursor, out;
+        auto term = [&](std::string const& expression, std::string const& parameter) {
+            auto const alias = "o" + std::to_string(++terms_);
+            auto const comma = terms_ > 1 ? ", " : "";
+            terms += comma + expression;
+            cursor += comma + parameter;
+            out += comma + alias;
+            cursor_columns_ += ", " + expression + " AS " + alias;
+        };
+        if constexpr (can::priority) {
+            auto const& part = table_.template get<column_role::priority>();
+            auto expression = quoted(part.name);
+            if (part.nulls != Nulls::refused) expression = "COALESCE(" + expression + ", 0)";
+            if (part.order == Order::highest_first) expression = "(-" + expression + ")";
+            term(expression, ":after_priority");
+        }
+        if constexpr (has_due) {
+            auto const& part = table_.template get<column_role::due_at>();
+            auto& due = sql_.words["due"];
+            due = quoted(part.name);
+            if (part.nulls != Nulls::refused) due = "COALESCE(" + due + ", " + d_.earliest + ")";
+            term(due, d_.after_due);
+        }
+        term(sql_.words["key"] + (part_wire_v<key_part_type> == Wire::text ? d_.text_order : ""),
+             ":after_key");
+        sql_.words["order"] = terms;
+        sql_.words["order_out"] = out;
+        sql_.macros["cursor"] = cursor;
+    }
+    /// Who may settle: the fence, the owner, the state. They are compared in the statement that writes.
+    void guards() {
+        leased_ = "t.{status} = {processing}{fixed_t}";
+        if constexpr (can::fence_column)
+            leased_ += " AND t.{fence} = {o}fence";
+        else if constexpr (can::age_column)
+            leased_ += " AND " + d_.micros("t." + sql_.words["updated_at"]) + " = {o}fence";
+        if constexpr (can::owner_column) leased_ += " AND t.{owner} = :owner";
+        taken_ = "t.{status} = {pending}{fixed_t}";
+        if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
+    }
+    /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns.
+    void returned() {
+        auto const& words = sql_.words;
+        auto& r = sql_.macros["returning"];
+        r = words.at("key") + " AS k, ";
+        if constexpr (can::fence_column)
+            r += words.at("fence");
+        else if constexpr (can::age_column)
+            r += d_.micros(words.at("updated_at"));
+        else
+            r += "0";
+        r += " AS fence, ";
+        r += (can::failures ? words.at("failures") : "0") + " AS failures, ";
+        r += (can::crashes ? words.at("crashes") : "0") + " AS crashes, {pass_micros} AS start" +
+             cursor_columns_;
+        int n = 0;
+        table_.each_column([&](auto const& part) {
+            using Part = std::remove_cvref_t<decltype(part)>;
+            auto const column = quoted(part.name);
+            r += ", " + (part_wire_v<Part> == Wire::instant ? d_.micros(column) : column) + " AS c" +
+                 std::to_string(n++);
+        });
+        r += "{mark}";
+    }
+    void inserted() {
+        auto& columns = sql_.words["insert_columns"];
+        auto& values = sql_.macros["insert_values"];
+        columns = values = "";
+        std::vector<std::pair<std::string, std::string>> sent{{"delay", "bigint"}, {"priority", "bigint"}};
+        int n = 0;
+        each_inserted(table_, [&](auto const& part) {
+            auto const name = "c" + std::to_string(n++);
+            columns += ", " + quoted(part.name);
+            values += ", " + value_of<std::remove_cvref_t<decltype(part)>>(name);
+            sent.emplace_back(name, sql_type_of<std::remove_cvref_t<decltype(part)>>(d_));
+        });
+        sql_.macros["o_enqueue"] = rows(sent);
+    }
+    void outputs() {
+        std::vector<std::pair<std::string, std::string>> sent{{"k", key_type()},     {"fence", "bigint"},
+                                                              {"word", "text"},      {"delay", "bigint"},
+                                                              {"failure", "bigint"}, {"error", "text"}};
+        auto& macro = sql_.macros["outputs"];
+        macro = "";
+        int n = 0;
+        table_.each_output([&](auto const& part) {
+            if (n == 0) sent.emplace_back("written", "boolean");
+            auto const name = "r" + std::to_string(n++), column = quoted(part.name);
+            macro += ",\n       " + column + " = CASE WHEN {o}written THEN " +
+                     value_of<std::remove_cvref_t<decltype(part)>>(name) + " ELSE t." + column + " END";
+            sent.emplace_back(name, sql_type_of<std::remove_cvref_t<decltype(part)>>(d_));
+        });
+        sql_.macros["o_settle"] = rows(sent);
+    }
+
+    void claims(Statements& s) {
+        auto& macros = sql_.macros;
+        auto const with_pass = [&](bool first, bool mark) {
+            macros["taken"] = mark ? d_.taken : "";
+            macros["start"] = first ? d_.pass_now : d_.pass_start;
+            macros["pass_micros"] = first && has_due ? d_.pass_micros : "0";
+            macros["mark"] = mark && !d_.pass_mark.empty() ? ", " + d_.pass_mark + " AS mark" : "";
+            return !d_.pass.empty() && ((first && has_due) || (mark && !d_.taken.empty()));
+        };
+        auto const both = [&](bool first, Statement& claim, Statement& take) {
+            if constexpr (can::lease) {
+                macros["pass"] = with_pass(first, false) ? d_.pass + ", " : "";
+                claim = sql_(sql::claim);
+            }
+            macros["pass"] = with_pass(first, true) ? "WITH " + d_.pass + "\n" : "";
+            take = sql_(sql::take);
+        };
+        both(true, s.claim, s.take);
+        sql_.words["after"] = "";
+        both(false, s.claim_after, s.take_after);
+        sql_.words.erase("after");
+        with_pass(false, false);
+    }
+    void rescues(Statements& s) {
+        auto& macros = sql_.macros;
+        macros["stale_rows"] = sql::stale;
+        s.stale_probe = sql_(sql::stale);
+        if (can::crashes && is_erased(table_.words().dead)) {
+            macros["cap"] = "COALESCE({crashes}, 0) + 1 >= :max_crashes";
+            s.rescue_erase = sql_(sql::rescue_erase);
+            macros["cap"] = "COALESCE({crashes}, 0) + 1 < :max_crashes";
+        }
+        s.rescue = sql_(sql::rescue);
+        macros.erase("cap");
+    }
+
+    template <class Role>
+    void control(char const* word) {
+        if constexpr (T::template has<Role>) sql_.words[word] = quoted(table_.template get<Role>().name);
+    }
+    template <class Part>
+    [[nodiscard]] std::string value_of(std::string const& name) const {
+        return part_wire_v<Part> == Wire::instant ? d_.instant("{o}" + name) : "{o}" + name;
+    }
+    [[nodiscard]] std::string key_type() const { return sql_type_of<key_part_type>(d_); }
+    [[nodiscard]] std::string among(std::string_view list) const {
+        auto text = d_.among;
+        return text.replace(text.find('#'), 1, "SELECT k FROM " + std::string{list});
+    }
+    [[nodiscard]] std::string rows(std::vector<std::pair<std::string, std::string>> const& columns) {
+        if (!d_.arrays) return {};
+        for (auto const& [name, type] : columns) sql_.types[name] = type + "[]";
+        return d_.rows(columns);
+    }
+    /// Fixed columns lead: one index serves all queues of a table.
+    [[nodiscard]] Statement index(std::string_view suffix, std::string const& columns, char const* status) {
+        auto const& words = sql_.words;
+        auto const name = quoted(derived_name(table_.name().table, suffix));
+        auto const schema = table_.name().schema;
+        std::string fixed;
+        table_.each_fixed([&](Fixed const& part) { fixed += quoted(part.name) + ", "; });
+        bool const index_has_schema = !d_.arrays && !schema.empty();
+        return {"CREATE INDEX " + (index_has_schema ? quoted(schema) + "." : std::string{}) + name + " ON " +
+                (d_.arrays ? words.at("table") : quoted(table_.name().table)) + " (" + fixed + columns +
+                ") WHERE " + words.at("status") + " = " + words.at(status)};
+    }
+
+    T const& table_;
+    Dialect const& d_;
+    SqlTemplate sql_;
+    int terms_ = 0;
+    std::string cursor_columns_, leased_, taken_;
+};
+
+template <class T>
+consteval bool check_table() {
+    constexpr bool key = T::has_key, status = T::has_status;
+    static_assert(key, "fila::table<Row>: say which column is the key: .key(\"id\", &Row::id)");
+    static_assert(status, "fila::table<Row>: say which column holds the status: .status(\"status\")");
+    return key && status;
+}
+
+}  // namespace detail
+
+/// Every statement of `table` in `dialect`. Both are read during the call only.
+template <class T>
+[[nodiscard]] Statements render(T const& table, Dialect const& dialect) {
+    if constexpr (detail::check_table<T>()) return detail::Renderer<T>{table, dialect}.all();
+}
+
+}  // namespace fila::inline v1

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// SqlCore: what a SQL store and its open transactions share. It lives as long as the last of them.
+#pragma once
+
+#include <fila/table/connection_pool.hpp>
+#include <fila/table/sql_codec.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1::detail {
+
+/// Wakes who subscribed, when this program enqueues. Calls are made under a lock, so none comes after the end
+/// of a subscription; a wake must not subscribe or unsubscribe.
+class WakeList {
+public:
+    using Place = std::list<std::function<void()>>::iterator;
+
+    Place add(std::function<void()> wake) {
+        std::lock_guard lock{mutex_};
+        return wakes_.insert(wakes_.end(), std::move(wake));
+    }
+    void remove(Place place) noexcept {
+        std::lock_guard lock{mutex_};
+        wakes_.erase(place);
+    }
+    void wake() {
+        std::lock_guard lock{mutex_};
+        for (auto const& wake : wakes_) wake();
+    }
+
+private:
+    std::mutex mutex_;
+    std::list<std::function<void()>> wakes_;
+};
+
+/// Random per store object, so that a restarted process is never taken for the one that died.
+[[nodiscard]] inline std::string random_owner() {
+    std::random_device random;
+    std::string owner = "fila-";
+    for (int i = 0; i < 4; ++i)
+        for (auto bits = random(), k = 0u; k < 8; ++k, bits >>= 4) owner += "0123456789abcdef"[bits & 15u];
+    return owner;
+}
+
+template <class T, class D>
+struct SqlCore {
+    using Codec = SqlCodec<T>;
+    using Connection = typename D::Connection;
+    using settlement_type = typename Codec::settlement_type;
+
+    SqlCore(typename D::Config const& config, T const& table)
+        : codec{table}, dialect{D::dialect(config)}, sql{render(codec.table(), dialect)}, pool{config} {}
+
+    /// Puts the outcomes into two statements: rows that are erased, and rows that stay.
+    void settle(Connection& c, std::span<settlement_type const> settlements, std::span<Ack> acks,
+                Statement const& keep, Statement const& erase, Bindings const& bindings) const {
+        Rows kept = codec.settle_rows(), erased_rows = codec.key_rows();
+        std::vector<std::size_t> kept_at, erased_at;
+        auto add = [&](settlement_type const& s, std::size_t i) {
+            if (is_erased(codec.word(s.outcome))) {
+                Codec::add_key(erased_rows, s.ticket);
+                erased_at.push_back(i);
+            } else {
+                codec.add_settlement(kept, s);
+                kept_at.push_back(i);
+            }
+        };
+        for (std::size_t i = 0; i < settlements.size(); ++i) {
+            acks[i] = Ack::lost;
+            try {
+                add(settlements[i], i);
+            } catch (std::exception const& e) {  // of a user's codec
+                add(buried(settlements[i], e.what()), i);
+            }
+        }
+        auto send = [&](Statement const& statement, Rows const& rows, std::vector<std::size_t> const& at) {
+            if (at.empty()) return;
+            c.run_rows(statement, bindings, rows,
+                       [&](auto const& record) { acks[at[place(record)]] = Ack::applied; });
+        };
+        send(erase, erased_rows, erased_at);
+        send(keep, kept, kept_at);
+    }
+    /// The place, from 0, that a statement over many rows returned.
+    template <class Record>
+    [[nodiscard]] static std::size_t place(Record const& record) {
+        return static_cast<std::size_t>(record[0].template get<std::int64_t>() - 1);
+    }
+    /// What a row becomes that the database will not take as the handler left it.
+    [[nodiscard]] static settlement_type buried(settlement_type const& s, char const* why) {
+        return {s.ticket, dead_letter("fila: the result could not be written: " + std::string{why}), nullptr};
+    }
+
+    Codec codec;
+    Dialect dialect;
+    Statements sql;
+    ConnectionPool<D> pool;
+    WakeList wakes;
+    std::string owner = random_owner();
+    std::atomic<std::int64_t> lease{std::int64_t{5} * 60 *
+                                    1'000'000};  ///< of the latest claim: the age to rescue by
+    std::atomic<std::uint64_t> transactions{0};
+};
+
+}  // namespace fila::inline v1::detail

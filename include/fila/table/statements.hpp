@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Every SQL statement of the SQL stores, written once, to be read as SQL. See sql_template.hpp for the holes.
+//
+// Many rows at once: PostgreSQL joins arrays as `o` and locks in key order, so that settles and extends never
+// deadlock. SQLite saves no round trips that way and runs the statement once a row: {o}word is o.word there
+// and :word here.
+#pragma once
+
+#include <fila/table/statement.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace fila::inline v1 {
+
+/// The rendered statements of one mapping in one dialect. Empty where the mapping does not carry the verb.
+struct Statements {
+    Statement claim, claim_after, take, take_after;
+    Statement settle, erase, settle_taken, erase_taken;
+    Statement extend, rescue, rescue_erase;
+    Statement enqueue, counts, dead_letters, redrive, redrive_all;
+    Statement next_index, stale_index;
+    Statement stale_probe;  ///< what rescue looks for, to ask the planner
+
+    /// Calls `f(name, statement)` for each one that is there: print them, review them, EXPLAIN them.
+    template <class F>
+    void each(F f) const {
+        auto one = [&](char const* name, Statement const& statement) {
+            if (!statement.empty()) f(name, statement);
+        };
+        one("claim", claim), one("claim_after", claim_after), one("take", take),
+            one("take_after", take_after);
+        one("settle", settle), one("erase", erase), one("settle_taken", settle_taken),
+            one("erase_taken", erase_taken);
+        one("extend", extend), one("rescue", rescue), one("rescue_erase", rescue_erase);
+        one("enqueue", enqueue), one("counts", counts), one("dead_letters", dead_letters);
+        one("redrive", redrive), one("redrive_all", redrive_all);
+        one("next_index", next_index), one("stale_index", stale_index);
+    }
+};
+
+namespace detail::sql {
+
+// Leased: mark and return, in one statement. `next` locks at most :n rows in claim order; the update finds
+// them by key. The first claim of a pass reads the clock once and returns it; the later ones ask for rows due
+// by then.
+inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
+  SELECT {key} AS k FROM {table}
+   WHERE {status} = {pending}{fixed}{due_at?
+     AND {due} <= {start}}{where?
+     AND ({where}
+     )}{after?
+     AND ({order}) > ({cursor})}
+   ORDER BY {order} LIMIT :n {skip_locked}){postgres?, claimed AS (}
+UPDATE {table}
+   SET {status} = {processing}{lease_until?, {lease_until} = {until}}{fence?, {fence} = COALESCE({fence}, 0) + 1}{owner?, {owner} = :owner}{updated_at?, {updated_at} = {ticked}}
+ WHERE {key} {among_next}
+RETURNING {returning}{postgres?)
+SELECT * FROM claimed ORDER BY {order_out}})";
+
+// InTransaction: lock only; the status is written by settle_taken in the same transaction.
+inline constexpr std::string_view take = R"({pass}SELECT {returning} FROM {table}
+ WHERE {status} = {pending}{fixed}{due_at?
+   AND {due} <= {start}}{where?
+   AND ({where}
+   )}{after?
+   AND ({order}) > ({cursor})}
+ ORDER BY {order} LIMIT :n {skip_locked})";
+
+inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZED (
+  SELECT o.* FROM {o_settle} JOIN {table} AS t ON t.{key} = o.k
+   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+}UPDATE {table} AS t
+   SET {status} = {o}word{cast}{failures?,
+       {failures} = COALESCE(t.{failures}, 0) + {o}failure}{due_at?,
+       {due_at} = CASE WHEN {o}delay IS NULL THEN t.{due_at} ELSE {later} END}{last_error?,
+       {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
+       {updated_at} = {ticked_t}}{outputs}
+{mine}
+RETURNING {ordinal})";
+
+inline constexpr std::string_view erase = R"({postgres?WITH mine AS MATERIALIZED (
+  SELECT o.* FROM {o_keys} JOIN {table} AS t ON t.{key} = o.k
+   WHERE {owned} ORDER BY o.k FOR UPDATE OF t)
+}DELETE FROM {table} AS t{postgres? USING mine AS o WHERE t.{key} = o.k}{sqlite?
+ WHERE t.{key} = :k AND {owned}}
+RETURNING {ordinal})";
+
+inline constexpr std::string_view extend = R"({postgres?WITH mine AS MATERIALIZED (
+  SELECT o.* FROM {o_keys} JOIN {table} AS t ON t.{key} = o.k
+   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+}UPDATE {table} AS t SET {lease_until} = {until}
+{mine}
+RETURNING {ordinal})";
+
+// Without a lease column nothing can be extended: the age is the fence, and moving it would lose the row to
+// ourselves. This only tells whose the row is.
+inline constexpr std::string_view still_ours =
+    R"(SELECT {ordinal} FROM {postgres?{o_keys} JOIN }{table} AS t{postgres? ON t.{key} = o.k}
+ WHERE {sqlite?t.{key} = :k AND }{owned})";
+
+// A processing row whose lease ran out (or is NULL) goes back to pending, or to the dead letters at the cap.
+// Ordered by the lease: by key, the planner would walk the primary key.
+inline constexpr std::string_view stale = R"(SELECT {key} AS k FROM {table}
+   WHERE {status} = {processing}{fixed}{lease_until?
+     AND ({lease_until} < {bound_now} OR {lease_until} IS NULL)}{!lease_until?
+     AND ({updated_at} < {stale} OR {updated_at} IS NULL)}{cap?
+     AND {cap}}
+   ORDER BY {lease} LIMIT :n {skip_locked})";
+
+inline constexpr std::string_view rescue = R"(WITH stale AS MATERIALIZED (
+  {stale_rows})
+UPDATE {table}
+   SET {status} = {mortal?(CASE WHEN COALESCE({crashes}, 0) + 1 >= :max_crashes THEN {dead} ELSE {pending} END){cast}}{!mortal?{pending}}{crashes?,
+       {crashes} = COALESCE({crashes}, 0) + 1}{last_error?,
+       {last_error} = 'lease expired'}{updated_at?,
+       {updated_at} = {ticked}}
+ WHERE {key} {among_stale}
+RETURNING {mortal?{status} = {dead}}{!mortal?false})";
+
+inline constexpr std::string_view rescue_erase = R"(WITH stale AS MATERIALIZED (
+  {stale_rows})
+DELETE FROM {table}
+ WHERE {key} {among_stale}
+RETURNING true)";
+
+inline constexpr std::string_view enqueue =
+    R"(INSERT INTO {table} ({status}{fixed_columns}{due_at?, {due_at}}{priority?, {priority}}{fence?, {fence}}{failures?, {failures}}{crashes?, {crashes}}{updated_at?, {updated_at}}{insert_columns})
+SELECT {pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, 0}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{postgres?
+  FROM {o_enqueue}}
+RETURNING 1)";
+
+inline constexpr std::string_view counts = R"(SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {status} = {pending}{fixed}{where? AND ({where}
+    )} LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {status} = {processing}{fixed} LIMIT :n) q),
+  {buried?(SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {status} = {dead}{fixed} LIMIT :n) q)}{!buried?0})";
+
+inline constexpr std::string_view dead_letters = R"(SELECT {returning}{last_error?, {last_error}} FROM {table}
+ WHERE {status} = {dead}{fixed}
+ ORDER BY {key} LIMIT :n)";
+
+inline constexpr std::string_view redrive = R"({postgres?WITH mine AS MATERIALIZED (
+  SELECT o.* FROM {o_redrive} JOIN {table} AS t ON t.{key} = o.k
+   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+}UPDATE {table} AS t SET {revived}
+{mine}
+RETURNING {ordinal})";
+
+inline constexpr std::string_view redrive_all = R"({postgres?WITH revived AS (
+}UPDATE {table} AS t SET {revived}
+ WHERE {owned}
+RETURNING 1{postgres?)
+SELECT count(*) FROM revived})";
+
+inline constexpr std::string_view revived =
+    "{status} = {pending}{failures?, {failures} = 0}{crashes?, {crashes} = 0}{due_at?, {due_at} = "
+    "{now}}{updated_at?, "
+    "{updated_at} = {ticked_t}}";
+
+}  // namespace detail::sql
+}  // namespace fila::inline v1

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// compare(mapping, catalogue, dialect): every mismatch at once, each with what mends it.
+#pragma once
+
+#include <fila/table/catalogue.hpp>
+#include <fila/table/render.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1::detail {
+
+/// Kinds of column types. `other` is an enum, a domain, or no declared type: rows decide one by one.
+enum class TypeFamily { text, integer, real, boolean, bytes, uuid, instant, naive_time, other };
+
+[[nodiscard]] inline TypeFamily type_family(std::string_view type, bool sqlite) {
+    std::string lower{type};
+    for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto begins = [&](auto... prefixes) { return (lower.starts_with(prefixes) || ...); };
+    if (begins("timestamp with time zone", "timestamptz") && !sqlite) return TypeFamily::instant;
+    if (begins("timestamp", "date")) return sqlite ? TypeFamily::other : TypeFamily::naive_time;
+    if (begins("bigint", "int", "smallint"))
+        return begins("interval") ? TypeFamily::other : TypeFamily::integer;
+    if (begins("text", "char", "varchar", "json", "citext", "clob")) return TypeFamily::text;
+    if (begins("double", "real", "numeric", "decimal", "float"))
+        return sqlite && begins("numeric", "decimal") ? TypeFamily::other : TypeFamily::real;
+    if (begins("bool")) return sqlite ? TypeFamily::integer : TypeFamily::boolean;
+    if (begins("bytea", "blob")) return TypeFamily::bytes;
+    if (begins("uuid") && !sqlite) return TypeFamily::uuid;
+    return TypeFamily::other;
+}
+[[nodiscard]] inline bool type_fits(Wire wire, TypeFamily family, bool sqlite) {
+    if (family == TypeFamily::other) return true;
+    switch (wire) {
+        case Wire::integer:
+            return family == TypeFamily::integer;
+        case Wire::real:
+            return family == TypeFamily::real || family == TypeFamily::integer;
+        case Wire::boolean:
+            return family == TypeFamily::boolean || (sqlite && family == TypeFamily::integer);
+        case Wire::text:
+            return sqlite ? family == TypeFamily::text : family != TypeFamily::bytes;
+        case Wire::bytes:
+            return family == TypeFamily::bytes;
+        case Wire::uuid:
+            return family == TypeFamily::uuid || (sqlite && family == TypeFamily::text);
+        case Wire::instant:
+            return family == TypeFamily::instant || family == TypeFamily::naive_time ||
+                   (sqlite && (family == TypeFamily::integer || family == TypeFamily::text));
+    }
+    return false;
+}
+
+template <class T>
+class Comparison {
+    using can = Abilities<T>;
+
+public:
+    Comparison(T const& table, Catalogue const& live, Dialect const& dialect)
+        : table_{table},
+          live_{live},
+          d_{dialect},
+          sqlite_{!dialect.arrays},
+          name_{table.name().qualified(dialect.default_schema)} {}
+
+    [[nodiscard]] std::vector<Finding> all() {
+        if (!live_.exists) {
+            fatal("no table " + name_,
+                  "check the name and the schema (a name with a dot is written "
+                  "{\"schema\", \"na.me\"}), or create it: store.migrate()");
+            return std::move(findings_);
+        }
+        key();
+        status();
+        table_.each_column([&](auto const& part) { member(part, "column", true); });
+        table_.each_output([&](auto const& part) { member(part, "output", false); });
+        table_.each_fixed(
+            [&](Fixed const& part) { column(part.name, "fixed", d_.types[part.is_number ? 0 : 3]); });
+        time<column_role::lease_until>("lease_until");
+        time<column_role::updated_at>("updated_at");
+        time<column_role::due_at>("due_at");
+        whole<column_role::fence>("fence", "bigint");
+        whole<column_role::failures>("failures", "integer");
+        whole<column_role::crashes>("crashes", "integer");
+        whole<column_role::priority>("priority", "bigint");
+        words<column_role::owner>("owner");
+        words<column_role::last_error>("last_error");
+        nulls();
+        surroundings();
+        return std::move(findings_);
+    }
+
+private:
+    using Live = Catalogue::Column;
+
+    void key() {
+        auto const& part = table_.key_part();
+        member(part, "key", false);
+        std::vector<std::string> const wanted{std::string{part.name}};
+        bool const known = find(part.name) != nullptr;
+        if (known && std::find(live_.unique.begin(), live_.unique.end(), wanted) == live_.unique.end())
+            fatal(at(part.name) + " is the key and not unique: two rows would share one outcome",
+                  "CREATE UNIQUE INDEX ON " + name_ + " (" + quoted(part.name) + ")");
+    }
+    void status() {
+        auto const& part = table_.template get<status_part>();
+        auto const& words = part.words;
+        auto const* live = column(part.name, "status",
+                                  std::string{words.type} + " NOT NULL DEFAULT " + literal(words.pending));
+        if (!live) return;
+        if (!sqlite_) {
+            bool const text = type_family(live->type, false) == TypeFamily::text;
+            if (text ? type_family(words.type, false) != TypeFamily::text
+                     : live->type != words.type && !same_enum(*live))
+                fatal(at(part.name) + " is " + live->type + ", the mapping says " + std::string{words.type},
+                      ".status(\"" + std::string{part.name} + "\", {…, .type = \"" + live->type + "\"})");
+        }
+        for (auto const word : used_words()) {
+            if (!live->labels.empty() &&
+                std::find(live->labels.begin(), live->labels.end(), word) == live->labels.end())
+                fatal(at(part.name) + " is an enum without the word " + literal(word),
+                      "ALTER TYPE " + live->type + " ADD VALUE " + literal(word));
+            for (auto const& check : live_.checks)
+                if (check.find(part.name) != check.npos && check.find(word) == check.npos)
+                    warn("a CHECK constraint on the status may refuse the word " + literal(word) + ": " +
+                             check,
+                         "let the constraint allow it, or map another word");
+        }
+        for (auto const& partition : live_.partition_key)
+            if (partition == part.name)
+                fatal(name_ + " is partitioned by its status: a claim would move the row",
+                      "partition by something that does not change");
+    }
+    /// Names of enum types are printed with or without their schema, depending on the session.
+    [[nodiscard]] bool same_enum(Live const& live) const {
+        std::string_view const wanted = table_.words().type;
+        return !live.labels.empty() &&
+               (wanted.ends_with(live.type) || std::string_view{live.type}.ends_with(wanted));
+    }
+    [[nodiscard]] std::vector<std::string_view> used_words() const {
+        auto const& w = table_.words();
+        std::vector<std::string_view> used{w.pending, w.completed, w.dead, w.discarded};
+        if (can::lease) used.push_back(w.processing);
+        std::erase_if(used, [](std::string_view word) { return is_erased(word); });
+        return used;
+    }
+    template <class Part>
+    void member(Part const& part, char const* role, bool read) {
+        auto const type = part_wire_v<Part> == Wire::instant ? d_.time_type : sql_type_of<Part>(d_);
+        auto const* live = column(part.name, role, type);
+        if (!live) return;
+        bool const named_type = requires { Part::codec_type::sql_type; };
+        if (!named_type && !type_fits(part_wire_v<Part>, type_family(live->type, sqlite_), sqlite_))
+            fatal(at(part.name) + " is " + live->type + ", which does not hold what its member is",
+                  "change the member's type, or give ." + std::string{role} + "(…, codec)");
+        if (read && !live->not_null && !nullable_v<typename Part::member_type>)
+            warn(
+                at(part.name) + " may be NULL and its member is not a std::optional: such a row fails, alone",
+                not_null(part.name));
+    }
+    template <class Role>
+    void time(char const* role) {
+        if constexpr (T::template has<Role>) {
+            auto const name = table_.template get<Role>().name;
+            auto const* live = column(name, role, d_.time_type);
+            if (!live) return;
+            auto const family = type_family(live->type, sqlite_);
+            auto const expected = sqlite_ ? type_family(d_.time_type, true) : TypeFamily::instant;
+            if (family == TypeFamily::naive_time && live->type.starts_with("timestamp"))
+                warn(at(name) + " is " + live->type + ": its meaning changes with the session's time zone",
+                     alter(name, "TYPE timestamptz"));
+            else if (family != expected && family != TypeFamily::other)
+                fatal(at(name) + " is " + live->type + ", a time (" + d_.time_type + ") was expected",
+                      sqlite_ ? "open the store with the other fila::sqlite::TimeFormat"
+                              : alter(name, "TYPE timestamptz"));
+            bool const is_fence = std::same_as<Role, column_role::updated_at> && !can::fence_column;
+            if (is_fence && live->type.find('(') != live->type.npos &&
+                live->type.find("(6)") == live->type.npos)
+                fatal(at(name) + " is " + live->type + ": the fence needs microseconds",
+                      alter(name, "TYPE timestamptz"));
+        }
+    }
+    template <class Role>
+    void whole(char const* role, std::string const& type) {
+        if constexpr (T::template has<Role>) {
+            auto const name = table_.template get<Role>().name;
+            auto const* live = column(name, role, type + " NOT NULL DEFAULT 0");
+            if (!live) return;
+            auto const family = type_family(live->type, sqlite_);
+            if (family != TypeFamily::integer && family != TypeFamily::other)
+                fatal(at(name) + " is " + live->type + ", an integer was expected",
+                      alter(name, "TYPE " + type));
+            bool const narrow = live->type == "integer" || live->type == "smallint";
+            if (std::same_as<Role, column_role::fence> && !sqlite_ && narrow)
+                warn(at(name) + " is " + live->type + ": the fence grows with every claim",
+                     alter(name, "TYPE bigint"));
+        }
+    }
+    template <class Role>
+    void words(char const* role) {
+        if constexpr (T::template has<Role>) {
+            auto const name = table_.template get<Role>().name;
+            auto const* live = column(name, role, "text");
+            if (!live) return;
+            auto const family = type_family(live->type, sqlite_);
+            if (family != TypeFamily::text && family != TypeFamily::other)
+                fatal(at(name) + " is " + live->type + ", text was expected", alter(name, "TYPE text"));
+        }
+    }
+    /// A NULL in the claim order would hide the row from it.
+    void nulls() {
+        auto check = [&](auto const& part, char const* role, char const* meaning) {
+            auto const* live = find(part.name);
+            if (live && !live->not_null && part.nulls == Nulls::refused)
+                fatal(at(part.name) + " may be NULL: such rows could stay unclaimed for ever",
+                      not_null(part.name) + "   -- or ." + role + "(\"" + std::string{part.name} + "\", " +
+                          meaning + ")");
+        };
+        if constexpr (can::delay)
+            check(table_.template get<column_role::due_at>(), "due_at", "fila::Nulls::due_now");
+        if constexpr (can::priority)
+            check(table_.template get<column_role::priority>(), "priority", "order, fila::Nulls::as_zero");
+    }
+    void surroundings() {
+        for (auto const& privilege : live_.denied) {
+            bool const needed = privilege == "SELECT" || privilege == "UPDATE";
+            findings_.push_back({needed, "no privilege to " + privilege + " on " + name_,
+                                 "GRANT " + privilege + " ON " + name_ + " TO current_user"});
+        }
+        for (auto const& trigger : live_.update_triggers)
+            warn("trigger " + quoted(trigger) + " runs at every claim and settle",
+                 "review it; where it writes the fence or the status, rows are lost to their owners");
+    }
+
+    Live const* column(std::string_view name, char const* role, std::string const& definition) {
+        auto const* live = find(name);
+        if (!live)
+            fatal(name_ + " has no column " + quoted(name) + " (mapped as " + role + ")",
+                  "ALTER TABLE " + name_ + " ADD COLUMN " + quoted(name) + " " + definition);
+        return live;
+    }
+    [[nodiscard]] Live const* find(std::string_view name) const {
+        for (auto const& live : live_.columns)
+            if (live.name == name) return &live;
+        return nullptr;
+    }
+    [[nodiscard]] std::string at(std::string_view column) const { return name_ + "." + quoted(column); }
+    /// SQLite cannot alter a column; there the words say what a new table should have.
+    [[nodiscard]] std::string alter(std::string_view column, std::string const& change) const {
+        if (sqlite_) return "rebuild the table with " + quoted(column) + " " + change;
+        return "ALTER TABLE " + name_ + " ALTER COLUMN " + quoted(column) + " " + change;
+    }
+    [[nodiscard]] std::string not_null(std::string_view column) const {
+        return alter(column, sqlite_ ? "NOT NULL" : "SET NOT NULL");
+    }
+    void fatal(std::string what, std::string mend) {
+        findings_.push_back({true, std::move(what), std::move(mend)});
+    }
+    void warn(std::string what, std::string mend) {
+        findings_.push_back({false, std::move(what), std::move(mend)});
+    }
+
+    T const& table_;
+    Catalogue const& live_;
+    Dialect const& d_;
+    bool sqlite_;
+    std::string name_;
+    std::vector<Finding> findings_;
+};
+
+template <class T>
+[[nodiscard]] std::vector<Finding> compare(T const& table, Catalogue const& live, Dialect const& dialect) {
+    return Comparison<T>{table, live, dialect}.all();
+}
+
+}  // namespace fila::inline v1::detail
