@@ -25,10 +25,11 @@ public:
         std::uint32_t begin, end;
     };
     struct Mark {
+        static constexpr auto not_started = Duration::min().count();
         std::atomic<StopReason> stop{StopReason::none};
         std::atomic<bool> settled{false};
         std::atomic<bool> lost{false};  ///< the store said so; a lease that merely ran out is not yet lost
-        std::atomic<Duration::rep> started{0};  ///< kept where a time limit asks for it
+        std::atomic<Duration::rep> started{not_started};  ///< kept where a time limit asks for it
         std::stop_source source{
             std::nostopstate};  ///< made when a handler asks; guarded by the ledger's mutex
     };
@@ -69,7 +70,7 @@ public:
             m.stop.store(StopReason::none, std::memory_order_relaxed);
             m.settled.store(false, std::memory_order_relaxed);
             m.lost.store(false, std::memory_order_relaxed);
-            m.started.store(0, std::memory_order_relaxed);
+            m.started.store(Mark::not_started, std::memory_order_relaxed);
             if (m.source.stop_possible()) m.source = std::stop_source{std::nostopstate};
         }
         unsettled = n;

@@ -64,7 +64,8 @@ private:
     }
     [[nodiscard]] bool overdue(F& f, std::uint32_t i, TimePoint now) const noexcept {
         auto const started = f.mark(i).started.load(std::memory_order_relaxed);
-        return started && now >= later(TimePoint{Duration{started}}, ledger_.parts.time_limit.per_row);
+        return started != F::Mark::not_started &&
+               now >= later(TimePoint{Duration{started}}, ledger_.parts.time_limit.per_row);
     }
     void trip_overdue(TimePoint now) {
         std::vector<std::stop_source> tokens;

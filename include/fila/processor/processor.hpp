@@ -113,6 +113,9 @@ public:
     /// stopped, so that a stop that comes just before the start is not lost. Returns at once.
     void stop() noexcept { stopped_->request_stop(); }
 
+    /// What the last drain or run did, also if it threw. Not while one is under way.
+    [[nodiscard]] Report const& last_report() const noexcept { return report_; }
+
 private:
     friend detail::ProcessorAccess;
 
@@ -163,8 +166,9 @@ private:
         auto& engine = session->engine();
         [[maybe_unused]] auto const subscription = subscribe(engine);
         drive(engine);
+        report_ = engine.ledger().report();
         if (auto const error = engine.ledger().error()) std::rethrow_exception(error);
-        return engine.ledger().report();
+        return report_;
     }
     [[nodiscard]] auto subscribe(Engine& engine) {
         if constexpr (NotifyingStore<StoreType>)
@@ -243,6 +247,7 @@ private:
     }
 
     std::shared_ptr<Parts> parts_;
+    Report report_;
     std::unique_ptr<std::stop_source> stopped_ = std::make_unique<std::stop_source>();
     std::unique_ptr<std::atomic<bool>> busy_ = std::make_unique<std::atomic<bool>>(false);
 };
