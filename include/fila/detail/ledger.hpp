@@ -223,19 +223,20 @@ public:
     // ---------------------------------------------------------------------------------------------
     /// A chunk, or null. A pool worker that gets none is idle from here on, and must not write one more
     /// member: the engine may be gone by then. `farewell` receives the engine itself from the last one after
-    /// a hard stop.
-    [[nodiscard]] Chunk* take(std::uint32_t want, Lane* pooled, std::shared_ptr<void>& farewell) {
+    /// a hard stop. `woken`: the worker comes from idleness, and so may not be the last one that is needed.
+    [[nodiscard]] Chunk* take(std::uint32_t want, Lane* pooled, bool& woken, std::shared_ptr<void>& farewell) {
         if constexpr (!shared) want = 1;
         if (auto* f = front_.load(std::memory_order_acquire))
-            if (auto* c = f->take(want)) return taken(c);
+            if (auto* c = f->take(want)) return taken(c, std::exchange(woken, false));
         std::unique_lock lock{mutex_};
         while (!ready_.empty()) {
             auto* f = ready_.front();
-            if (auto* c = f->take(want)) return lock.unlock(), taken(c);
+            if (auto* c = f->take(want)) return lock.unlock(), taken(c, std::exchange(woken, false));
             ready_.pop_front();
             front_.store(ready_.empty() ? nullptr : ready_.front(), std::memory_order_release);
         }
         if (pooled) {
+            woken = true;
             idle_.push_back(pooled);
             if (abandoned_ && idle_.size() == pool.size())
                 farewell = std::move(self_);
@@ -380,12 +381,12 @@ private:
             fault("execute", "the executor refused a task", true);
         }
     }
-    [[nodiscard]] Chunk* taken(Chunk* c) {
+    [[nodiscard]] Chunk* taken(Chunk* c, bool woken) {
         if (c->end == c->flight->size())
             claimer->bell().ring();  // nothing may be waiting now: fetch before somebody starves
-        // Whoever opens a batch wakes the next worker, if there is something for it: no wake without a
-        // reason.
-        if (c->begin != 0) return c;
+        // Whoever opens a batch, or was woken for one, wakes the next worker if there is something for it:
+        // a chain as long as the work, and no wake without a reason.
+        if (c->begin != 0 && !woken) return c;
         std::unique_lock lock{mutex_};
         if (c->flight->untaken() > 0 || ready_.size() > 1) wake_one(lock);
         return c;

@@ -52,7 +52,7 @@ public:
     Step step() noexcept override {
         if (!chunk_) {
             std::shared_ptr<void> farewell;  // destroyed last: it may be the engine, and with it this lane
-            if (auto* c = ledger_.take(want_, kind_ == Kind::pooled ? this : nullptr, farewell)) {
+            if (auto* c = ledger_.take(want_, kind_ == Kind::pooled ? this : nullptr, woken_, farewell)) {
                 chunk_ = c;
                 return {Step::again};
             }
@@ -165,6 +165,7 @@ private:
     Chunk* chunk_ = nullptr;
     std::uint32_t want_ = batches ? span : 1;  // row handlers take more at once while they are quick
     bool ran_ = false;
+    bool woken_ = true;
     Kind kind_;
 };
 
