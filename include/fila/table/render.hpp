@@ -103,11 +103,11 @@ private:
         auto& macros = sql_.macros;
         auto const& status = table_.words();
         words["table"] = table_.name().qualified(d_.default_schema);
-        words["key"] = quoted(table_.key_part().name);
-        words["status"] = quoted(table_.template get<status_part>().name);
-        words["pending"] = literal(status.pending);
-        words["processing"] = literal(status.processing);
-        words["dead"] = literal(status.dead);
+        words["key"] = detail::quote_name(table_.key_part().name);
+        words["status"] = detail::quote_name(table_.template get<status_part>().name);
+        words["pending"] = quote_word(status.pending);
+        words["processing"] = quote_word(status.processing);
+        words["dead"] = quote_word(status.dead);
         if (!is_erased(status.dead)) words["buried"] = "";
         if (can::crashes && !is_erased(status.dead)) words["mortal"] = "";
         words["cast"] = d_.arrays ? "::" + std::string{status.type} : "";
@@ -123,9 +123,9 @@ private:
         if constexpr (T::has_where) words["where"] = table_.template get<where_part>().condition;
         words["fixed"] = words["fixed_t"] = words["fixed_columns"] = words["fixed_values"] = "";
         table_.each_fixed([&](Fixed const& fixed) {
-            words["fixed"] += " AND " + quoted(fixed.name) + " = " + fixed.value();
-            words["fixed_t"] += " AND t." + quoted(fixed.name) + " = " + fixed.value();
-            words["fixed_columns"] += ", " + quoted(fixed.name);
+            words["fixed"] += " AND " + detail::quote_name(fixed.name) + " = " + fixed.value();
+            words["fixed_t"] += " AND t." + detail::quote_name(fixed.name) + " = " + fixed.value();
+            words["fixed_columns"] += ", " + detail::quote_name(fixed.name);
             words["fixed_values"] += ", " + fixed.value();
         });
         macros["now"] = d_.now;
@@ -162,7 +162,7 @@ private:
         };
         if constexpr (can::priority) {
             auto const& part = table_.template get<column_role::priority>();
-            auto expression = quoted(part.name);
+            auto expression = detail::quote_name(part.name);
             if (part.nulls != Nulls::refused) expression = "COALESCE(" + expression + ", 0)";
             if (part.order == Order::highest_first) expression = "(-" + expression + ")";
             term(expression, ":after_priority");
@@ -170,7 +170,7 @@ private:
         if constexpr (has_due) {
             auto const& part = table_.template get<column_role::due_at>();
             auto& due = sql_.words["due"];
-            due = quoted(part.name);
+            due = detail::quote_name(part.name);
             if (part.nulls != Nulls::refused) due = "COALESCE(" + due + ", " + d_.earliest + ")";
             term(due, d_.after_due);
         }
@@ -209,7 +209,7 @@ private:
         int n = 0;
         table_.each_column([&](auto const& part) {
             using Part = std::remove_cvref_t<decltype(part)>;
-            auto const column = quoted(part.name);
+            auto const column = detail::quote_name(part.name);
             r += ", " + (part_wire_v<Part> == Wire::instant ? d_.micros(column) : column) + " AS c" +
                  std::to_string(n++);
         });
@@ -223,7 +223,7 @@ private:
         int n = 0;
         each_inserted(table_, [&](auto const& part) {
             auto const name = "c" + std::to_string(n++);
-            columns += ", " + quoted(part.name);
+            columns += ", " + detail::quote_name(part.name);
             values += ", " + value_of<std::remove_cvref_t<decltype(part)>>(name);
             sent.emplace_back(name, sql_type_of<std::remove_cvref_t<decltype(part)>>(d_));
         });
@@ -238,7 +238,7 @@ private:
         int n = 0;
         table_.each_output([&](auto const& part) {
             if (n == 0) sent.emplace_back("written", "boolean");
-            auto const name = "r" + std::to_string(n++), column = quoted(part.name);
+            auto const name = "r" + std::to_string(n++), column = detail::quote_name(part.name);
             macro += ",\n       " + column + " = CASE WHEN {o}written THEN " +
                      value_of<std::remove_cvref_t<decltype(part)>>(name) + " ELSE t." + column + " END";
             sent.emplace_back(name, sql_type_of<std::remove_cvref_t<decltype(part)>>(d_));
@@ -284,7 +284,8 @@ private:
 
     template <class Role>
     void control(char const* word) {
-        if constexpr (T::template has<Role>) sql_.words[word] = quoted(table_.template get<Role>().name);
+        if constexpr (T::template has<Role>)
+            sql_.words[word] = detail::quote_name(table_.template get<Role>().name);
     }
     template <class Part>
     [[nodiscard]] std::string value_of(std::string const& name) const {
@@ -303,14 +304,14 @@ private:
     /// Fixed columns lead: one index serves all queues of a table.
     [[nodiscard]] Statement index(std::string_view suffix, std::string const& columns, char const* status) {
         auto const& words = sql_.words;
-        auto const name = quoted(derived_name(table_.name().table, suffix));
+        auto const name = detail::quote_name(derived_name(table_.name().table, suffix));
         auto const schema = table_.name().schema;
         std::string fixed;
-        table_.each_fixed([&](Fixed const& part) { fixed += quoted(part.name) + ", "; });
+        table_.each_fixed([&](Fixed const& part) { fixed += detail::quote_name(part.name) + ", "; });
         bool const index_has_schema = !d_.arrays && !schema.empty();
-        return {"CREATE INDEX " + (index_has_schema ? quoted(schema) + "." : std::string{}) + name + " ON " +
-                (d_.arrays ? words.at("table") : quoted(table_.name().table)) + " (" + fixed + columns +
-                ") WHERE " + words.at("status") + " = " + words.at(status)};
+        return {"CREATE INDEX " + (index_has_schema ? detail::quote_name(schema) + "." : std::string{}) +
+                name + " ON " + (d_.arrays ? words.at("table") : detail::quote_name(table_.name().table)) +
+                " (" + fixed + columns + ") WHERE " + words.at("status") + " = " + words.at(status)};
     }
 
     T const& table_;

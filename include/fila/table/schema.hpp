@@ -35,7 +35,7 @@ public:
         table_.each_fixed([&](Fixed const& part) { add(part.name, integer_or_text(part) + " NOT NULL"); });
         auto const& words = table_.words();
         add(table_.template get<status_part>().name, (d_.arrays ? std::string{words.type} : d_.types[3]) +
-                                                         " NOT NULL DEFAULT " + literal(words.pending));
+                                                         " NOT NULL DEFAULT " + quote_word(words.pending));
         auto const text = d_.types[3];
         control<column_role::lease_until>(d_.time_type);
         control<column_role::updated_at>(d_.time_type);
@@ -89,7 +89,7 @@ private:
         return found;
     }
     void add(std::string_view name, std::string const& definition) {
-        text_ += (text_.empty() ? "  " : ",\n  ") + quoted(name) + ' ' + definition;
+        text_ += (text_.empty() ? "  " : ",\n  ") + detail::quote_name(name) + ' ' + definition;
     }
 
     T const& table_;
@@ -111,7 +111,7 @@ template <class T>
     std::string ddl;
     // To create a schema needs a privilege even where it exists, and "public" does.
     if (dialect.arrays && !name.schema.empty() && name.schema != dialect.default_schema)
-        ddl += "CREATE SCHEMA IF NOT EXISTS " + detail::quoted(name.schema) + ";\n";
+        ddl += "CREATE SCHEMA IF NOT EXISTS " + detail::quote_name(name.schema) + ";\n";
     ddl += "CREATE TABLE IF NOT EXISTS " + name.qualified(dialect.default_schema) + " (\n" +
            detail::SchemaWriter<T>{table, dialect}.columns() + "\n)";
     // Room for updates in place, and a vacuum that keeps up with a queue however large the table is.

@@ -2,6 +2,7 @@
 // SqlCore: what a SQL store and its open transactions share. It lives as long as the last of them.
 #pragma once
 
+#include <fila/store/wake_list.hpp>
 #include <fila/table/connection_pool.hpp>
 #include <fila/table/sql_codec.hpp>
 
@@ -9,9 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
-#include <list>
-#include <mutex>
 #include <random>
 #include <span>
 #include <string>
@@ -19,30 +17,6 @@
 #include <vector>
 
 namespace fila::inline v1::detail {
-
-/// Wakes who subscribed, when this program enqueues. Calls are made under a lock, so none comes after the end
-/// of a subscription; a wake must not subscribe or unsubscribe.
-class WakeList {
-public:
-    using Place = std::list<std::function<void()>>::iterator;
-
-    Place add(std::function<void()> wake) {
-        std::lock_guard lock{mutex_};
-        return wakes_.insert(wakes_.end(), std::move(wake));
-    }
-    void remove(Place place) noexcept {
-        std::lock_guard lock{mutex_};
-        wakes_.erase(place);
-    }
-    void wake() {
-        std::lock_guard lock{mutex_};
-        for (auto const& wake : wakes_) wake();
-    }
-
-private:
-    std::mutex mutex_;
-    std::list<std::function<void()>> wakes_;
-};
 
 /// Random per store object, so that a restarted process is never taken for the one that died.
 [[nodiscard]] inline std::string random_owner() {

@@ -54,25 +54,6 @@ enum class OnStart : std::uint8_t {
     nothing,  ///< trusts you
 };
 
-/// Ends with its destructor: no wake is called after it.
-class SqlSubscription {
-public:
-    SqlSubscription(std::shared_ptr<detail::WakeList> wakes, std::function<void()> wake)
-        : wakes_{std::move(wakes)}, place_{wakes_->add(std::move(wake))} {}
-    SqlSubscription(SqlSubscription&&) noexcept = default;
-    SqlSubscription& operator=(SqlSubscription&& other) noexcept {
-        std::swap(wakes_, other.wakes_), std::swap(place_, other.place_);
-        return *this;
-    }
-    ~SqlSubscription() {
-        if (wakes_) wakes_->remove(place_);
-    }
-
-private:
-    std::shared_ptr<detail::WakeList> wakes_;
-    detail::WakeList::Place place_;
-};
-
 template <class T, class D>
 class SqlStore {
     static_assert(detail::check_table<T>());
@@ -196,7 +177,7 @@ public:
             auto const connection = acquire_for_user();
             connection->run_rows(core_->sql.enqueue, {}, chunk, [&](auto const&) { ++count; });
         });
-        if (n > 0) core_->wakes.wake();
+        if (n > 0) core_->wakes.wake_all();
         return n;
     }
     std::size_t enqueue(std::initializer_list<row_type> rows, EnqueueOptions options = {}) {
@@ -218,8 +199,8 @@ public:
     // ---------------------------------------------------------------------------------------
 
     /// Wakes when this object enqueues. Rows of other processes are found by polling.
-    [[nodiscard]] SqlSubscription subscribe(std::function<void()> wake) {
-        return SqlSubscription{std::shared_ptr<detail::WakeList>{core_, &core_->wakes}, std::move(wake)};
+    [[nodiscard]] detail::WakeSubscription subscribe(std::function<void()> wake) {
+        return {std::shared_ptr<detail::WakeList>{core_, &core_->wakes}, std::move(wake)};
     }
 
     // ---- InspectableStore
@@ -263,7 +244,7 @@ public:
         for (auto const& key : keys) rows.columns[0].push_back(Codec::key_value(key));
         std::size_t n = 0;
         acquire_for_user()->run_rows(core_->sql.redrive, {}, rows, [&](auto const&) { ++n; });
-        if (n > 0) core_->wakes.wake();
+        if (n > 0) core_->wakes.wake_all();
         return n;
     }
     std::size_t redrive_all() {
@@ -271,7 +252,7 @@ public:
         std::int64_t n = 0;
         acquire_for_user()->run(core_->sql.redrive_all, {},
                                 [&](auto const& record) { n += record[0].template get<std::int64_t>(); });
-        if (n > 0) core_->wakes.wake();
+        if (n > 0) core_->wakes.wake_all();
         return static_cast<std::size_t>(n);
     }
 

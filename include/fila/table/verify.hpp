@@ -106,13 +106,13 @@ private:
         bool const known = find(part.name) != nullptr;
         if (known && std::find(live_.unique.begin(), live_.unique.end(), wanted) == live_.unique.end())
             fatal(at(part.name) + " is the key and not unique: two rows would share one outcome",
-                  "CREATE UNIQUE INDEX ON " + name_ + " (" + quoted(part.name) + ")");
+                  "CREATE UNIQUE INDEX ON " + name_ + " (" + detail::quote_name(part.name) + ")");
     }
     void status() {
         auto const& part = table_.template get<status_part>();
         auto const& words = part.words;
         auto const* live = column(part.name, "status",
-                                  std::string{words.type} + " NOT NULL DEFAULT " + literal(words.pending));
+                                  std::string{words.type} + " NOT NULL DEFAULT " + quote_word(words.pending));
         if (!live) return;
         if (!sqlite_) {
             bool const text = type_family(live->type, false) == TypeFamily::text;
@@ -124,11 +124,11 @@ private:
         for (auto const word : used_words()) {
             if (!live->labels.empty() &&
                 std::find(live->labels.begin(), live->labels.end(), word) == live->labels.end())
-                fatal(at(part.name) + " is an enum without the word " + literal(word),
-                      "ALTER TYPE " + live->type + " ADD VALUE " + literal(word));
+                fatal(at(part.name) + " is an enum without the word " + quote_word(word),
+                      "ALTER TYPE " + live->type + " ADD VALUE " + quote_word(word));
             for (auto const& check : live_.checks)
                 if (check.find(part.name) != check.npos && check.find(word) == check.npos)
-                    warn("a CHECK constraint on the status may refuse the word " + literal(word) + ": " +
+                    warn("a CHECK constraint on the status may refuse the word " + quote_word(word) + ": " +
                              check,
                          "let the constraint allow it, or map another word");
         }
@@ -234,15 +234,15 @@ private:
                                  "GRANT " + privilege + " ON " + name_ + " TO current_user"});
         }
         for (auto const& trigger : live_.update_triggers)
-            warn("trigger " + quoted(trigger) + " runs at every claim and settle",
+            warn("trigger " + detail::quote_name(trigger) + " runs at every claim and settle",
                  "review it; where it writes the fence or the status, rows are lost to their owners");
     }
 
     Live const* column(std::string_view name, char const* role, std::string const& definition) {
         auto const* live = find(name);
         if (!live)
-            fatal(name_ + " has no column " + quoted(name) + " (mapped as " + role + ")",
-                  "ALTER TABLE " + name_ + " ADD COLUMN " + quoted(name) + " " + definition);
+            fatal(name_ + " has no column " + detail::quote_name(name) + " (mapped as " + role + ")",
+                  "ALTER TABLE " + name_ + " ADD COLUMN " + detail::quote_name(name) + " " + definition);
         return live;
     }
     [[nodiscard]] Live const* find(std::string_view name) const {
@@ -250,11 +250,13 @@ private:
             if (live.name == name) return &live;
         return nullptr;
     }
-    [[nodiscard]] std::string at(std::string_view column) const { return name_ + "." + quoted(column); }
+    [[nodiscard]] std::string at(std::string_view column) const {
+        return name_ + "." + detail::quote_name(column);
+    }
     /// SQLite cannot alter a column; there the words say what a new table should have.
     [[nodiscard]] std::string alter(std::string_view column, std::string const& change) const {
-        if (sqlite_) return "rebuild the table with " + quoted(column) + " " + change;
-        return "ALTER TABLE " + name_ + " ALTER COLUMN " + quoted(column) + " " + change;
+        if (sqlite_) return "rebuild the table with " + detail::quote_name(column) + " " + change;
+        return "ALTER TABLE " + name_ + " ALTER COLUMN " + detail::quote_name(column) + " " + change;
     }
     [[nodiscard]] std::string not_null(std::string_view column) const {
         return alter(column, sqlite_ ? "NOT NULL" : "SET NOT NULL");
