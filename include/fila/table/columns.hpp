@@ -95,7 +95,7 @@ struct Fixed {
     std::int64_t number = 0;
     bool is_number = false;
 
-    [[nodiscard]] std::string value() const { return is_number ? std::to_string(number) : literal(text); }
+    [[nodiscard]] std::string value() const { return is_number ? std::to_string(number) : quote_word(text); }
 };
 template <class Role>
 struct Control {

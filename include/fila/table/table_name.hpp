@@ -29,8 +29,8 @@ inline std::string doubled(std::string_view text, char quote) {
     }
     return quoted + quote;
 }
-inline std::string quoted(std::string_view identifier) { return doubled(identifier, '"'); }
-inline std::string literal(std::string_view word) { return doubled(word, '\''); }
+inline std::string quote_name(std::string_view identifier) { return doubled(identifier, '"'); }
+inline std::string quote_word(std::string_view word) { return doubled(word, '\''); }
 
 }  // namespace detail
 
@@ -55,7 +55,7 @@ struct TableName {
     /// Quoted, and qualified with `default_schema` where the name is not: so a search_path never decides.
     [[nodiscard]] std::string qualified(std::string_view default_schema) const {
         auto const in = schema.empty() ? default_schema : schema;
-        return (in.empty() ? std::string{} : detail::quoted(in) + '.') + detail::quoted(table);
+        return (in.empty() ? std::string{} : detail::quote_name(in) + '.') + detail::quote_name(table);
     }
 };
 

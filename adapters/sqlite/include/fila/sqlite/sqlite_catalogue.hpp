@@ -86,7 +86,8 @@ private:
             });
     }
     void schema(Catalogue& live) {
-        auto const list = fila::detail::quoted(schema_) + ".sqlite_schema WHERE tbl_name = :t COLLATE NOCASE";
+        auto const list =
+            fila::detail::quote_name(schema_) + ".sqlite_schema WHERE tbl_name = :t COLLATE NOCASE";
         // What stands before ON are the events of a trigger.
         run("SELECT name FROM " + list +
                 " AND type = 'trigger' AND substr(upper(sql), 1, instr(upper(sql), ' ON ')) LIKE '%UPDATE%'",
