@@ -53,10 +53,11 @@ struct StoreTraits {
     bool counts_crashes = true;       ///< History::crashes
     bool has_fence = true;            ///< fences grow from claim to claim, and are checked
     bool keeps_dead = true;           ///< dead rows stay, and can be seen
-    bool concurrent_transactions = true;  ///< the store can be used while a transaction is open
-    bool notifies = true;                 ///< a NotifyingStore is woken by h.put()
-    bool peers = false;                   ///< several processes may share the data; the harness has peer()
-    bool durable = false;                 ///< data outlive the process; the harness has reopen()
+    bool concurrent_transactions = true;               ///< the store can be used while a transaction is open
+    bool notifies = true;                              ///< a NotifyingStore is woken by h.put()
+    Duration wakes_within = std::chrono::seconds{20};  ///< how long h.put() may take to wake a subscriber
+    bool peers = false;    ///< several processes may share the data; the harness has peer()
+    bool durable = false;  ///< data outlive the process; the harness has reopen()
 };
 
 template <class H>

@@ -5,7 +5,8 @@
 #include <fila/testing/store_rule.hpp>
 
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace fila::inline v1::testing {
 
@@ -63,10 +64,16 @@ constexpr auto claim_rules() {
         {"claim: a row comes back as it was put in", Need::number,
          [](Probe& p) {
              if constexpr (HasNumber<H>) {
-                 std::map<std::int64_t, int> seen;
-                 p.put_many(3);
-                 for (auto const& row : p.pass().values) ++seen[p.harness.number(row)];
-                 p.check(seen == std::map<std::int64_t, int>{{1, 1}, {2, 1}, {3, 1}}, "1, 2 and 3 come back");
+                 std::vector<Key> keys;
+                 for (std::int64_t n : {7, 3, 1'000'000'007}) keys.push_back(p.harness.put(n, {}));
+                 auto const all = p.pass();
+                 p.require(all.rows.size() == 3 && all.values.size() == 3, "all rows are taken");
+                 for (std::size_t i = 0; i < 3; ++i) {
+                     std::int64_t const numbers[] = {7, 3, 1'000'000'007};
+                     auto const at = std::ranges::find(keys, all.rows[i].ticket.key) - keys.begin();
+                     p.check(at < 3 && p.harness.number(all.values[i]) == numbers[at],
+                             "each key with its own row");
+                 }
              }
          }},
 

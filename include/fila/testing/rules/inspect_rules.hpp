@@ -4,7 +4,6 @@
 
 #include <fila/testing/store_rule.hpp>
 
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -108,7 +107,7 @@ constexpr auto inspect_rules() {
                  });
                  p.put();
                  std::unique_lock lock{bell->mutex};
-                 p.check(bell->rung.wait_for(lock, std::chrono::seconds{20}, [&] { return bell->rings > 0; }),
+                 p.check(bell->rung.wait_for(lock, H::traits.wakes_within, [&] { return bell->rings > 0; }),
                          "it is woken");
              }
          }},
