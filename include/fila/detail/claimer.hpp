@@ -38,9 +38,9 @@ public:
                     return publish();
             }
         } catch (std::exception const& e) {  // no memory for our own books
-            ledger_.fault("claim", e.what(), true);
+            ledger_.tally.fault("claim", e.what(), true);
         } catch (...) {
-            ledger_.fault("claim", "an exception that is not a std::exception", true);
+            ledger_.tally.fault("claim", "an exception that is not a std::exception", true);
         }
         return {Step::again};
     }
@@ -56,8 +56,7 @@ private:
         return ledger_.mode == Mode::drain && ledger_.options.until == DrainUntil::nothing_open;
     }
 
-    // ---- look: the one place that decides what comes next
-    // ---------------------------------------------------------
+    // ---- look: the one place that decides what comes next -----------------------------------------------
     Step look() {
         auto const now = clock().now();
         if (now >= end_at_ && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
@@ -73,7 +72,7 @@ private:
             if (now >= retry_at_ && reserve()) return state_ = State::claim, Step{Step::again};
         }
         // The caller runs chunks itself where nobody else does, or where they are measured to be cheap.
-        if ((ledger_.pool.empty() || ledger_.cheap()) && ledger_.work())
+        if ((ledger_.pool.empty() || ledger_.meter.cheap()) && ledger_.work())
             return hand_.step(), Step{Step::again};
         if (over()) return close(end_at_);
         return {Step::idle, std::min(end_at_, pass_over_ ? next_look() : next_event(now))};
@@ -86,7 +85,7 @@ private:
         return t;
     }
     /// When a pass is over: the next one, or the moment when a row that we put off is due.
-    [[nodiscard]] TimePoint next_look() const { return std::min(next_pass_, ledger_.next_due()); }
+    [[nodiscard]] TimePoint next_look() const { return std::min(next_pass_, ledger_.due.next()); }
 
     void begin_pass(TimePoint now) {
         pass_over_ = false;
@@ -111,13 +110,13 @@ private:
 
     /// A pass ended: begin the next, ask whether anything is open, or neither (look).
     [[nodiscard]] State next_after_pass(TimePoint now) {
-        if (supply_ == Supply::closed) return State::look;
+        if (supply_ == Supply::closed || nothing_open_) return State::look;
         bool const woken = ledger_.woken();
         if (ledger_.mode == Mode::drain && !ClosableStore<S> && !until_nothing_open()) return State::look;
         if (until_nothing_open() && !inspected_ && ledger_.in_hand() == 0) return State::inspect;
         if (!woken && now < next_look()) return State::look;
         ledger_.take_wake();
-        ledger_.forget_due(now);
+        ledger_.due.forget(now);
         begin_pass(now);
         return State::look;
     }
@@ -128,8 +127,7 @@ private:
         return ledger_.mode == Mode::drain && !ClosableStore<S> && !until_nothing_open();
     }
 
-    // ---- the end
-    // ---------------------------------------------------------------------------------------------------
+    // ---- the end ----------------------------------------------------------------------------------------
     Step wind_down(TimePoint now) {
         // All workers may be busy for minutes: rows that nobody has started are given back by our own hand.
         if (hand_.holds_chunk() || ledger_.work()) {
@@ -139,7 +137,7 @@ private:
         if (!ledger_.stopping()) return close(end_at_);
         if (!stop_began_) {
             stop_began_ = now;
-            ledger_.tell(Stopping{ledger_.stop_reason()});
+            ledger_.tally.tell(Stopping{ledger_.stop_reason()});
         }
         auto const soft = later(*stop_began_, pace().soft_stop_timeout);
         auto const hard = pace().hard_stop_timeout == forever ? TimePoint::max()
@@ -153,8 +151,7 @@ private:
         return {Step::idle, until};
     }
 
-    // ---- claim
-    // --------------------------------------------------------------------------------------------------------
+    // ---- claim ------------------------------------------------------------------------------------------
     /// Slots before rows: what cannot start soon is not leased. Waits until half a batch is free, or nothing
     /// is left to start: no tiny claims under load, and no starving either.
     [[nodiscard]] bool reserve() {
@@ -207,7 +204,7 @@ private:
                 retry_at_ = later(now, fault_backoff(nothing_had_++, pace().interval, now));
         } else {
             nothing_had_ = 0;
-            ledger_.count_claimed(n);
+            ledger_.tally.claimed(n);
             flight_->prepare();
             handed_out_ += n - set_aside_our_own();
             ledger_.publish(flight_);
@@ -230,8 +227,7 @@ private:
         return n;
     }
 
-    // ---- rescue, inspect
-    // --------------------------------------------------------------------------------------------
+    // ---- rescue, inspect --------------------------------------------------------------------------------
     [[nodiscard]] bool rescue_due(TimePoint now) const noexcept {
         if constexpr (P::leasing)
             return now >= next_rescue_;
@@ -244,7 +240,7 @@ private:
             constexpr std::size_t most = 1000;
             try {
                 auto const rescued = store().rescue(RescueLimits{ledger_.parts.strategy.max_crashes, most});
-                ledger_.count_rescued(rescued);
+                ledger_.tally.rescued(rescued);
                 if (rescued.rows() < most)
                     next_rescue_ =
                         later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));
@@ -280,11 +276,11 @@ private:
             throw;
         } catch (Error const& e) {
             retryable = e.retryable() || e.maybe_applied();
-            ledger_.fault(stage, e.what(), retryable);
+            ledger_.tally.fault(stage, e.what(), retryable);
         } catch (std::exception const& e) {
-            ledger_.fault(stage, e.what(), retryable);
+            ledger_.tally.fault(stage, e.what(), retryable);
         } catch (...) {
-            ledger_.fault(stage, "an exception that is not a std::exception", retryable);
+            ledger_.tally.fault(stage, "an exception that is not a std::exception", retryable);
         }
         auto const now = clock().now();
         retry_at_ = later(now, fault_backoff(faults_++, pace().max_backoff, now));

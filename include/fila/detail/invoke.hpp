@@ -181,13 +181,13 @@ private:
                     if (asked && o.kind() == Outcome::Kind::retry) return retry(asked->delay(), failure.what);
                     return {o.kind(), o.delay(), printable(o.text())};
                 } catch (std::exception const& e) {
-                    ledger_.fault("retry policy", e.what(), false);
+                    ledger_.tally.fault("retry policy", e.what(), false);
                 } catch (...) {
-                    ledger_.fault("retry policy", "an exception that is not a std::exception", false);
+                    ledger_.tally.fault("retry policy", "an exception that is not a std::exception", false);
                 }
                 return retry(Duration::zero(), failure.what);
             }();
-            ledger_.tell(RowFailed{failure, decided.kind()});
+            ledger_.tally.tell(RowFailed{failure, decided.kind()});
             return decided;
         } catch (...) {  // no memory for words: still a failure
             return {Outcome::Kind::retry, Duration::zero(), {}};

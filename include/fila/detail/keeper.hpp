@@ -31,9 +31,9 @@ public:
                     return apply();
             }
         } catch (std::exception const& e) {  // no memory for our own books
-            ledger_.fault("extend", e.what(), true);
+            ledger_.tally.fault("extend", e.what(), true);
         } catch (...) {
-            ledger_.fault("extend", "an exception that is not a std::exception", true);
+            ledger_.tally.fault("extend", "an exception that is not a std::exception", true);
         }
         return {Step::again};
     }
@@ -108,7 +108,7 @@ private:
         return {Step::again};
     }
     void faulted(std::string_view what, bool retryable) {
-        ledger_.fault("extend", what, retryable);
+        ledger_.tally.fault("extend", what, retryable);
         auto const now = clock().now();
         if constexpr (P::leasing)
             next_beat_ = later(now, std::min(fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now),
@@ -142,7 +142,7 @@ private:
             }
         });
         L::request_stop(tokens);
-        if (lost) ledger_.tell(LeasesLost{lost});
+        if (lost) ledger_.tally.tell(LeasesLost{lost});
         reset();
         return {Step::again};
     }

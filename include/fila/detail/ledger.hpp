@@ -4,12 +4,13 @@
 // A thread meets another in three places only: under the ledger's mutex, in a flight's word, in the mailbox.
 #pragma once
 
+#include <fila/detail/batch_meter.hpp>
+#include <fila/detail/due_hints.hpp>
 #include <fila/detail/flight.hpp>
 #include <fila/detail/lane.hpp>
 #include <fila/detail/parts.hpp>
+#include <fila/detail/tally.hpp>
 #include <fila/executor/task.hpp>
-#include <fila/observer/observer_concept.hpp>
-#include <fila/processor/report.hpp>
 
 #include <deque>
 #include <exception>
@@ -28,16 +29,19 @@ public:
     using Chunk = typename F::Chunk;
     static constexpr bool shared = P::strategy_type::shared;
 
-    Ledger(P& p, Mode m, DrainOptions const& o) : parts{p}, mode{m}, options{o} {
-        slots = std::max<std::size_t>(1, parts.executor.concurrency());
-        // Without a measurement yet: what can start at once, and one to follow.
-        window_ = parts.pace.batch ? 2 * parts.pace.batch : shared ? slots + 1 : slots;
-    }
+    Ledger(P& p, Mode m, DrainOptions const& o)
+        : parts{p},
+          mode{m},
+          options{o},
+          tally{p.observer},
+          meter{std::max<std::size_t>(1, p.executor.concurrency()), p.pace.batch, shared} {}
 
     P& parts;
     Mode const mode;
     DrainOptions const options;
-    std::size_t slots;  ///< handlers at once
+    Tally<typename P::observer_type> tally;
+    BatchMeter meter;  ///< guarded by the mutex, but for `add` and `cheap`
+    DueHints due;
 
     // The lanes, for their bells; set before anything runs.
     Lane* claimer = nullptr;
@@ -50,50 +54,7 @@ public:
         idle_.push_back(&worker);
     }
 
-    // ---- observers
-    // ------------------------------------------------------------------------------------------------
-    template <class Event>
-    void tell(Event const& event) noexcept {
-        if constexpr (std::invocable<typename P::observer_type&, Event const&>) {
-            try {
-                parts.observer(event);
-            } catch (...) {
-                observer_errors_.fetch_add(1, std::memory_order_relaxed);
-            }
-        }
-    }
-    void fault(std::string_view stage, std::string_view what, bool retryable) noexcept {
-        errors_.fetch_add(1, std::memory_order_relaxed);
-        tell(Faulted{stage, what, retryable});
-    }
-    void count(RowsSettled const& settled) {
-        {
-            std::lock_guard lock{mutex_};
-            report_.add(settled);
-        }
-        tell(settled);
-    }
-    void count_claimed(std::size_t rows) {
-        {
-            std::lock_guard lock{mutex_};
-            report_.claimed += rows;
-        }
-        tell(RowsClaimed{rows});
-    }
-    void count_unsettled(std::size_t rows) {
-        std::lock_guard lock{mutex_};
-        report_.unsettled += rows;
-    }
-    void count_rescued(Rescued const& rescued) {
-        {
-            std::lock_guard lock{mutex_};
-            report_.rescued += rescued.requeued, report_.rescued_dead += rescued.dead;
-        }
-        if (rescued.rows()) tell(RowsRescued{rescued.requeued, rescued.dead});
-    }
-
-    // ---- the end of a run
-    // -----------------------------------------------------------------------------------------
+    // ---- the end of a run -------------------------------------------------------------------------------
     [[nodiscard]] bool stopping() const noexcept {
         return stop_.load(std::memory_order_relaxed) != StopReason::none;
     }
@@ -155,18 +116,16 @@ public:
         std::lock_guard lock{mutex_};
         return abandoned_;
     }
+    /// What this run has done so far.
     [[nodiscard]] Report report() {
+        auto r = tally.report();
         std::lock_guard lock{mutex_};
-        auto r = report_;
         if (abandoned_) r.abandoned = in_hand_;
-        r.errors = errors_.load();
-        r.observer_errors = observer_errors_.load();
         r.timed_out = stop_reason() == StopReason::timeout;
         return r;
     }
 
-    // ---- flights: claimer
-    // ------------------------------------------------------------------------------------------
+    // ---- flights: claimer -------------------------------------------------------------------------------
     [[nodiscard]] F* new_flight() {
         std::lock_guard lock{mutex_};
         if (free_.empty()) return &flights_.emplace_back();
@@ -205,10 +164,8 @@ public:
     };
     [[nodiscard]] Room room() {
         std::lock_guard lock{mutex_};
-        auto const batch = parts.pace.batch                  ? parts.pace.batch
-                           : !shared || window_ <= 2 * slots ? window_
-                                                             : std::min<std::size_t>(1000, window_ / 2);
-        return {window_ > in_hand_ ? window_ - in_hand_ : 0, shared ? batch : 1};
+        auto const window = meter.window();
+        return {window > in_hand_ ? window - in_hand_ : 0, meter.batch()};
     }
     [[nodiscard]] bool work() {
         std::lock_guard lock{mutex_};
@@ -219,12 +176,12 @@ public:
         return in_hand_;
     }
 
-    // ---- chunks: workers
-    // ---------------------------------------------------------------------------------------------
+    // ---- chunks: workers --------------------------------------------------------------------------------
     /// A chunk, or null. A pool worker that gets none is idle from here on, and must not write one more
     /// member: the engine may be gone by then. `farewell` receives the engine itself from the last one after
     /// a hard stop. `woken`: the worker comes from idleness, and so may not be the last one that is needed.
-    [[nodiscard]] Chunk* take(std::uint32_t want, Lane* pooled, bool& woken, std::shared_ptr<void>& farewell) {
+    [[nodiscard]] Chunk* take(std::uint32_t want, Lane* pooled, bool& woken,
+                              std::shared_ptr<void>& farewell) {
         if constexpr (!shared) want = 1;
         if (auto* f = front_.load(std::memory_order_acquire))
             if (auto* c = f->take(want)) return taken(c, std::exchange(woken, false));
@@ -255,21 +212,11 @@ public:
         return mailbox_.exchange(nullptr, std::memory_order_acquire);
     }
 
-    /// What a chunk took: the base of the adaptive batch. `cheap` lets the claimer's own thread run chunks
-    /// too.
     void measure(Duration took, std::uint32_t rows) noexcept {
-        took_.fetch_add(took.count(), std::memory_order_relaxed);
-        ran_.fetch_add(rows, std::memory_order_relaxed);
-        using namespace std::chrono_literals;
-        if (bool const c = took / rows < 20us; c != cheap_.load(std::memory_order_relaxed)) {
-            cheap_.store(c, std::memory_order_relaxed);
-            claimer->bell().ring();
-        }
+        if (meter.add(took, rows)) claimer->bell().ring();
     }
-    [[nodiscard]] bool cheap() const noexcept { return cheap_.load(std::memory_order_relaxed); }
 
-    // ---- after the settle
-    // ---------------------------------------------------------------------------------------------
+    // ---- after the settle -------------------------------------------------------------------------------
     void settled(std::span<Chunk* const> chunks) {
         std::size_t n = 0;
         {
@@ -290,39 +237,18 @@ public:
                 free_.push_back(&f);
             }
             in_hand_ -= n;
-            adapt();
+            meter.adapt();
         }
         parts.limiter.release(n);
         claimer->bell().ring();
     }
 
-    // ---- rows that we put off: nothing rings when they come due
-    // ----------------------------------------------------------
+    /// A row was put off: nothing will ring when it comes due, so the claimer must know.
     void note_due(Duration delay) {
-        {
-            auto const due = later(parts.clock.now(), delay);
-            std::lock_guard lock{mutex_};
-            if (due_.size() == most_due) return;  // a hint: the interval finds the others
-            due_.push_back(due);
-            std::push_heap(due_.begin(), due_.end(), std::greater{});
-        }
-        claimer->bell().ring();
-    }
-    [[nodiscard]] TimePoint next_due() {
-        std::lock_guard lock{mutex_};
-        // A store's clock may be finer or coarser than ours: look just after the moment, not just before it.
-        return due_.empty() ? TimePoint::max() : later(due_.front(), std::chrono::milliseconds{1});
-    }
-    void forget_due(TimePoint now) {
-        std::lock_guard lock{mutex_};
-        while (!due_.empty() && due_.front() < now) {
-            std::pop_heap(due_.begin(), due_.end(), std::greater{});
-            due_.pop_back();
-        }
+        if (due.note(later(parts.clock.now(), delay))) claimer->bell().ring();
     }
 
-    // ---- stop reasons: keeper, claimer
-    // ---------------------------------------------------------------------------------
+    // ---- stop reasons: keeper, claimer ------------------------------------------------------------------
     template <class Each>  // Each(F&, row) for every row in hand that is not settled, under the lock
     void each_in_hand(Each each) {
         std::lock_guard lock{mutex_};
@@ -378,7 +304,7 @@ private:
             lock.lock();
             idle_.push_back(w);
             lock.unlock();
-            fault("execute", "the executor refused a task", true);
+            tally.fault("execute", "the executor refused a task", true);
         }
     }
     [[nodiscard]] Chunk* taken(Chunk* c, bool woken) {
@@ -391,40 +317,18 @@ private:
         if (c->flight->untaken() > 0 || ready_.size() > 1) wake_one(lock);
         return c;
     }
-    /// Rows in hand that can start within 50 ms, and one; growing at most fourfold at a time. Under the lock,
-    /// and only where the claimer's bell rings next, so that no look of it can find more than it was told of.
-    void adapt() {
-        auto const took = took_.exchange(0, std::memory_order_relaxed);
-        auto const ran = ran_.exchange(0, std::memory_order_relaxed);
-        if (!shared || parts.pace.batch || ran <= 0) return;
-        constexpr double horizon = 50e6;
-        auto const each = std::max(1.0, static_cast<double>(took) / static_cast<double>(ran));
-        cost_ = cost_ > 0 ? cost_ + (each - cost_) / 4 : each;
-        auto const startable = std::clamp(static_cast<double>(slots) * horizon / cost_, 1.0, 2000.0);
-        window_ = std::min(slots + static_cast<std::size_t>(startable),
-                           std::max<std::size_t>(4 * window_, slots + 1));
-    }
-
     std::mutex mutex_;
     std::deque<F> flights_;
     std::vector<F*> free_;
     std::deque<F*> ready_;
     std::vector<Lane*> idle_;
     std::size_t in_hand_ = 0;
-    std::size_t window_;
-    double cost_ = 0;  ///< ns of handler a row, smoothed
-    static constexpr std::size_t most_due = 1024;
-    std::vector<TimePoint> due_;  ///< a heap, the next on top
     bool closed_ = false, abandoned_ = false;
     std::shared_ptr<void> self_;
     std::exception_ptr error_;
-    Report report_;
 
     std::atomic<StopReason> stop_{StopReason::none};
-    std::atomic<bool> woken_{false}, cheap_{false};
-    std::atomic<std::size_t> errors_{0}, observer_errors_{0};
-    std::atomic<Duration::rep> took_{0};
-    std::atomic<std::int64_t> ran_{0};
+    std::atomic<bool> woken_{false};
     alignas(64) std::atomic<F*> front_{nullptr};
     alignas(64) std::atomic<Chunk*> mailbox_{nullptr};
 };

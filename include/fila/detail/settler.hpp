@@ -29,9 +29,9 @@ public:
                     return apply();
             }
         } catch (std::exception const& e) {  // no memory for our own books
-            ledger_.fault("settle", e.what(), true);
+            ledger_.tally.fault("settle", e.what(), true);
         } catch (...) {
-            ledger_.fault("settle", "an exception that is not a std::exception", true);
+            ledger_.tally.fault("settle", "an exception that is not a std::exception", true);
         }
         return {Step::again};
     }
@@ -82,13 +82,13 @@ private:
                                            std::span{acks_}.subspan(at_, n));
             answered(n);
         } catch (Error const& e) {
-            ledger_.fault("settle", e.what(), e.retryable());
+            ledger_.tally.fault("settle", e.what(), e.retryable());
             faulted(e.retryable() || e.maybe_applied(), e.maybe_applied(), n, e.what());
         } catch (std::exception const& e) {
-            ledger_.fault("settle", e.what(), true);
+            ledger_.tally.fault("settle", e.what(), true);
             faulted(true, true, n, e.what());
         } catch (...) {
-            ledger_.fault("settle", "an exception that is not a std::exception", true);
+            ledger_.tally.fault("settle", "an exception that is not a std::exception", true);
             faulted(true, true, n, "an exception that is not a std::exception");
         }
         return {Step::again};
@@ -147,14 +147,14 @@ private:
             s.outcome = std::move(p.flight->outcomes[p.row]);
             s.row = nullptr;
         } else {
-            ledger_.count_unsettled(1);
+            ledger_.tally.unsettled(1);
             acks_[at_] = Ack::lost;
             ++at_;
         }
         part_ = 1;
     }
     void give_up() {
-        ledger_.count_unsettled(settlements_.size() - at_);
+        ledger_.tally.unsettled(settlements_.size() - at_);
         at_ = settlements_.size();
     }
     template <class Unwanted>
@@ -174,7 +174,7 @@ private:
     }
 
     Step apply() {
-        if constexpr (L::shared) ledger_.count(std::exchange(counts_, {}));
+        if constexpr (L::shared) ledger_.tally.settled(std::exchange(counts_, {}));
         ledger_.settled(chunks_);
         chunks_.clear(), settlements_.clear(), places_.clear(), acks_.clear();
         state_ = State::gather;

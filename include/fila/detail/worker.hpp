@@ -98,7 +98,7 @@ private:
         try {
             settle_transaction(f, *grant.transaction);
         } catch (...) {  // only counting and telling are left there, and those need memory
-            ledger_.fault("commit", "out of memory", false);
+            ledger_.tally.fault("commit", "out of memory", false);
         }
     }
     template <class T>
@@ -107,14 +107,14 @@ private:
         RowsSettled counts;
         if (f.verdicts[0] == Verdict::none || f.outcomes[0].kind() == Outcome::Kind::release) {
             ++(f.verdicts[0] == Verdict::none ? counts.lost : counts.released);
-            return ledger_.count(counts);  // nothing was started: rolled back
+            return ledger_.tally.settled(counts);  // nothing was started: rolled back
         }
         bool thrown = f.verdicts[0] == Verdict::thrown;
         for (int tries = 0; tries < 2; ++tries) {
             if (thrown &&
                 !(marks && records(f.outcomes[0]))) {  // rolled back, and the pass goes on behind it
                 ++counts.retried;
-                return ledger_.count(counts);
+                return ledger_.tally.settled(counts);
             }
             try {
                 if constexpr (marks)
@@ -123,27 +123,27 @@ private:
                 if (ack == Ack::applied)
                     transaction.commit();
                 else
-                    ledger_.fault("settle", lost_in_transaction, false);
+                    ledger_.tally.fault("settle", lost_in_transaction, false);
                 count_one(counts, ack, f.outcomes[0].kind());
                 if (ack == Ack::applied && !f.outcomes[0].final()) ledger_.note_due(f.outcomes[0].delay());
-                return ledger_.count(counts);
+                return ledger_.tally.settled(counts);
             } catch (Error const& e) {
-                ledger_.fault("commit", e.what(), e.retryable());
-                if (e.maybe_applied()) return ++counts.in_doubt, ledger_.count(counts);
+                ledger_.tally.fault("commit", e.what(), e.retryable());
+                if (e.maybe_applied()) return ++counts.in_doubt, ledger_.tally.settled(counts);
                 if (e.retryable() || thrown) break;
                 // The database refuses what the handler left: that is the row's failure, and is recorded as
                 // one.
                 Invoker<L>{ledger_, f}.fail(0, e.what());
                 thrown = true;
             } catch (std::exception const& e) {
-                ledger_.fault("commit", e.what(), false);
+                ledger_.tally.fault("commit", e.what(), false);
                 break;
             } catch (...) {
-                ledger_.fault("commit", "an exception that is not a std::exception", false);
+                ledger_.tally.fault("commit", "an exception that is not a std::exception", false);
                 break;
             }
         }
-        ledger_.count_unsettled(1);
+        ledger_.tally.unsettled(1);
     }
     /// Whether the store can write this failure down; if not, a rollback says the same.
     static bool records(Outcome const& o) noexcept { return o.final() || L::parts_type::delays; }
