@@ -13,10 +13,17 @@
 #include "verify.hpp"
 #include <fila/fila.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -72,6 +79,7 @@ int verify_all(Options const& options, dpkg::DpkgRoot const& root, Packages& pac
                                   fila::ThreadPool{workers},
                                   handler,
                                   claim,
+                                  fila::ExponentialBackoff{.base = 200ms, .max_attempts = 3},
                                   fila::Pace{.batch = options.batch, .soft_stop_timeout = 2s},
                                   progress};
         // Until nothing is open: what a killed process left behind is waited for and done here.
@@ -92,8 +100,8 @@ int verify_all(Options const& options, dpkg::DpkgRoot const& root, Packages& pac
 
 /// A complaint of several lines (a library's, a server's) as the one line that a terminal or a log wants.
 int complain(std::string what, int exit_code) {
-    while (!what.empty() && what.back() == '\n') what.pop_back();
-    std::ranges::replace(what, '\n', ' ');
+    while (what.ends_with('\n')) what.pop_back();
+    std::ranges::replace_if(what, [](char c) { return c == '\n' || c == '\t'; }, ' ');
     std::cerr << "verify_packages: " << what << '\n';
     return exit_code;
 }
@@ -104,7 +112,7 @@ int open_and_verify(Options const& options, dpkg::DpkgRoot const& root) {
     try {
         packages.emplace(options);
     } catch (std::exception const& e) {
-        return complain(e.what(), 2);
+        return complain(std::string{"cannot use the database: "} + e.what(), 2);
     }
     return verify_all(options, root, *packages);
 }

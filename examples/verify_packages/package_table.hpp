@@ -10,7 +10,7 @@
 struct Package {
     std::int64_t id = 0;
     std::string name, version, architecture;
-    std::string differences;  ///< a result: one line a file that is not as it was shipped
+    std::string differences{};  ///< a result: one line a file that is not as it was shipped
 };
 
 /// The verdicts are the final statuses: ok, modified, missing; unknown, if there was nothing to compare with;

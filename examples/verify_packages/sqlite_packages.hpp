@@ -56,8 +56,7 @@ private:
         sqlite3* raw = nullptr;
         int const result = ::sqlite3_open(file.c_str(), &raw);
         Connection connection{raw};
-        if (result != SQLITE_OK)
-            throw std::runtime_error{"cannot open " + file + ": " + ::sqlite3_errstr(result)};
+        if (result != SQLITE_OK) throw std::runtime_error{file + ": " + ::sqlite3_errstr(result)};
         ::sqlite3_busy_timeout(raw, 10'000);
         execute(raw, "BEGIN IMMEDIATE");
         execute(raw, sqlite_schema);
@@ -71,7 +70,8 @@ private:
             return 0;
         };
         if (::sqlite3_exec(connection, text, add, &rows, nullptr) != SQLITE_OK)
-            throw std::runtime_error{std::string{"SQLite: "} + ::sqlite3_errmsg(connection)};
+            throw std::runtime_error{std::string{::sqlite3_db_filename(connection, "main")} + ": " +
+                                     ::sqlite3_errmsg(connection)};
         return rows;
     }
     std::vector<std::vector<std::string>> sql(char const* text) { return execute(connection_.get(), text); }
