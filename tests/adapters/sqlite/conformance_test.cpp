@@ -16,7 +16,7 @@ RowState state_of(std::optional<std::string> const& status) {
     if (!status || *status == "(no row)") return RowState::absent;
     if (*status == "pending" || *status == "new") return RowState::pending;
     if (*status == "processing" || *status == "at work") return RowState::processing;
-    if (*status == "completed" || *status == "done") return RowState::completed;
+    if (*status == "completed" || *status == "done" || *status == "paid") return RowState::completed;
     if (*status == "dead" || *status == "given up") return RowState::dead;
     return RowState::discarded;
 }
@@ -90,6 +90,7 @@ constexpr auto letters = fila::table<Letter>("the letters")
                              .failures("failures")
                              .crashes("crashes")
                              .due_at("not before", fila::Nulls::due_now)
+                             .last_error("note")
                              .fixed("kind", "letter");
 
 struct OwnTableHarness {
@@ -102,7 +103,7 @@ struct OwnTableHarness {
         plain().exec(
             R"(CREATE TABLE "the letters" ("leased until" TEXT, state TEXT NOT NULL, unrelated INT DEFAULT 7,
             "number" INTEGER, code TEXT NOT NULL UNIQUE COLLATE NOCASE, "version" INT, failures INT, crashes INT,
-            "not before" TEXT, kind TEXT))");
+            "not before" TEXT, kind TEXT, note TEXT))");
         reopen();
     }
     store_type& store() { return *store_; }
@@ -164,7 +165,8 @@ constexpr auto hooks = fila::table<Hook>("hooks")
                            .key("id", &Hook::id)
                            .column("number", &Hook::number)
                            .status("status")
-                           .updated_at("updated_at");
+                           .updated_at("updated_at")
+                           .last_error("last_error");
 
 struct AgeHarness {
     using store_type = fila::sqlite::SqliteStore<std::remove_const_t<decltype(hooks)>>;
