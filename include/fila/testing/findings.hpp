@@ -41,7 +41,8 @@ public:
     }
 
     [[nodiscard]] bool empty() const noexcept { return found_.empty(); }
-    [[nodiscard]] std::vector<std::string> const& all() const noexcept { return found_; }
+    [[nodiscard]] std::vector<std::string> const& all() const& noexcept { return found_; }
+    std::vector<std::string> const& all() const&& = delete;  // would dangle in a range-for
 
 private:
     std::vector<std::string> found_;

@@ -46,7 +46,8 @@ void run_conformance_test() {
     if constexpr (!rule.skip.empty()) {
         skip_test(std::string{rule.skip});
     } else {
-        for (auto const& found : run_rule<H>(rule).all()) FAIL_CHECK(found);
+        auto const findings = run_rule<H>(rule);
+        for (auto const& found : findings.all()) FAIL_CHECK(found);
         SUCCEED();
     }
 }
