@@ -74,7 +74,10 @@ private:
 
     Step call() {
         if (at_ == settlements_.size()) return state_ = State::apply, Step{Step::again};
-        if (clock().now() < retry_at_) return {Step::idle, retry_at_};
+        if (clock().now() < retry_at_) {
+            if (!ledger_.abandoned()) return {Step::idle, retry_at_};
+            return give_up(), Step{Step::again};
+        }
         auto const n = std::min(part_, settlements_.size() - at_);
         try {
             if constexpr (L::shared)
@@ -114,15 +117,13 @@ private:
         auto const now = clock().now();
         if (maybe_applied)
             for (auto i = at_; i < at_ + n; ++i) places_[i].doubtful = true;
-        auto const end = at_ + n;
-        drop_if(at_, end, counts_.lost, [](Place const& p, Outcome const&) {
-            return p.flight->mark(p.row).lost.load(std::memory_order_relaxed);
-        });
-        drop_if(
-            at_, std::min(end, settlements_.size()), counts_.in_doubt, [](Place const& p, Outcome const& o) {
-                return p.doubtful &&
-                       o.kind() == Outcome::Kind::release;  // if it was not applied, the lease frees the row
-            });
+        // Of a row that is not ours any more after a doubtful try, nobody knows whether it was settled. And a
+        // doubtful release is not repeated: if it was not applied, the lease frees the row.
+        auto const hopeless = [](Place const& p, Outcome const& o) {
+            return p.flight->mark(p.row).lost.load(std::memory_order_relaxed) ||
+                   (p.doubtful && o.kind() == Outcome::Kind::release);
+        };
+        bool const dropped = drop_if(at_, at_ + n, hopeless);
         if (retryable) {
             retry_at_ = later(now, fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now));
             bool const bounded = ledger_.mode == Mode::drain || ledger_.stopping() || !P::leasing;
@@ -132,7 +133,7 @@ private:
             give_up();
         } else if (n > 1) {
             part_ = n / 2;
-        } else if (at_ < settlements_.size()) {
+        } else if (!dropped) {
             refuse(what);
         }
     }
@@ -141,7 +142,7 @@ private:
     void refuse(std::string_view what) {
         auto& s = settlements_[at_];
         auto& p = places_[at_];
-        if (s.row || s.outcome.kind() == Outcome::Kind::release) {
+        if (s.row) {
             Invoker<L>{ledger_, *p.flight}.fail(p.row,
                                                 "the outcome could not be written: " + std::string{what});
             s.outcome = std::move(p.flight->outcomes[p.row]);
@@ -158,11 +159,12 @@ private:
         at_ = settlements_.size();
     }
     template <class Unwanted>
-    void drop_if(std::size_t begin, std::size_t end, std::size_t& count, Unwanted unwanted) {
+    bool drop_if(std::size_t begin, std::size_t end, Unwanted unwanted) {
+        auto const before = settlements_.size();
         auto kept = begin;
         for (auto i = begin; i < settlements_.size(); ++i) {
             if (i < end && unwanted(places_[i], settlements_[i].outcome)) {
-                ++count;
+                ++(places_[i].doubtful ? counts_.in_doubt : counts_.lost);
                 continue;
             }
             if (kept != i) settlements_[kept] = std::move(settlements_[i]), places_[kept] = places_[i];
@@ -171,6 +173,7 @@ private:
         settlements_.erase(settlements_.begin() + static_cast<std::ptrdiff_t>(kept), settlements_.end());
         places_.resize(kept);
         acks_.resize(kept);
+        return kept != before;
     }
 
     Step apply() {
