@@ -17,10 +17,7 @@ public:
     /// `self`: the engine, for the hard stop.
     Claimer(L& ledger, std::weak_ptr<void> const& self)
         : Lane{"claimer"}, ledger_{ledger}, self_{self}, hand_{ledger, Worker<L>::Kind::own_hand} {
-        auto const now = clock().now();
-        end_at_ =
-            ledger.options.time_limit == forever ? TimePoint::max() : later(now, ledger.options.time_limit);
-        begin_pass(now);
+        begin_pass(clock().now());
     }
 
     Step step() noexcept override {
@@ -59,7 +56,7 @@ private:
     // ---- look: the one place that decides what comes next -----------------------------------------------
     Step look() {
         auto const now = clock().now();
-        if (now >= end_at_ && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
+        if (now >= ledger_.ends_at && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
         if (ledger_.stopping() || gave_up_) return wind_down(now);
         if (hand_.holds_chunk()) return hand_.step(), Step{Step::again};
         if (pass_over_) {
@@ -71,11 +68,16 @@ private:
             if (rescue_due(now)) return state_ = State::rescue, Step{Step::again};
             if (now >= retry_at_ && reserve()) return state_ = State::claim, Step{Step::again};
         }
-        // The caller runs chunks itself where nobody else does, or where they are measured to be cheap.
-        if ((ledger_.pool.empty() || ledger_.meter.cheap()) && ledger_.work())
-            return hand_.step(), Step{Step::again};
-        if (over()) return close(end_at_);
-        return {Step::idle, std::min(end_at_, pass_over_ ? next_look() : next_event(now))};
+        if (runs_chunks() && ledger_.work()) return hand_.step(), Step{Step::again};
+        if (over()) return close(ledger_.ends_at);
+        return {Step::idle, std::min(ledger_.ends_at, pass_over_ ? next_look() : next_event(now))};
+    }
+    /// The caller runs chunks itself where nobody else does, or where they are measured to be cheap. But who
+    /// sets a limit expects handlers that hang, and one must not hang here: there would be no more claims.
+    [[nodiscard]] bool runs_chunks() const noexcept {
+        if (ledger_.pool.empty() || ledger_.refused()) return true;
+        return ledger_.meter.cheap() && pace().hard_stop_timeout == forever &&
+               ledger_.parts.time_limit.per_row == forever;
     }
     /// Of a pass under way that has no room: what time alone can change.
     [[nodiscard]] TimePoint next_event(TimePoint now) const noexcept {
@@ -131,17 +133,15 @@ private:
     Step wind_down(TimePoint now) {
         // All workers may be busy for minutes: rows that nobody has started are given back by our own hand.
         if (hand_.holds_chunk() || ledger_.work()) {
-            if (ledger_.stopping() || ledger_.pool.empty() || hand_.holds_chunk())
+            if (ledger_.stopping() || runs_chunks() || hand_.holds_chunk())
                 return hand_.step(), Step{Step::again};
         }
-        if (!ledger_.stopping()) return close(end_at_);
-        if (!stop_began_) {
-            stop_began_ = now;
-            ledger_.tally.tell(Stopping{ledger_.stop_reason()});
-        }
-        auto const soft = later(*stop_began_, pace().soft_stop_timeout);
-        auto const hard = pace().hard_stop_timeout == forever ? TimePoint::max()
-                                                              : later(*stop_began_, pace().hard_stop_timeout);
+        if (!ledger_.stopping()) return close(ledger_.ends_at);
+        if (!told_of_stop_) ledger_.tally.tell(Stopping{ledger_.stop_reason()}), told_of_stop_ = true;
+        auto const soft = ledger_.tell_at();
+        auto const hard = pace().hard_stop_timeout == forever
+                              ? TimePoint::max()
+                              : later(ledger_.stop_began(), pace().hard_stop_timeout);
         if (now >= soft && !tripped_) ledger_.trip_all(ledger_.stop_reason()), tripped_ = true;
         if (now >= hard) return ledger_.abandon(self_.lock()), Step{Step::done};
         return close(now < soft ? soft : hard);
@@ -183,12 +183,12 @@ private:
             cursor_ = result.cursor;
             supply_ = result.supply;
             state_ = State::publish;
-            faults_ = 0;
+            claim_faults_ = 0;
         } catch (...) {
             ledger_.drop(flight_);
             ledger_.parts.limiter.release(slots_);
             state_ = State::look;
-            faulted("claim");
+            faulted("claim", claim_faults_);
         }
         return {Step::again};
     }
@@ -244,9 +244,9 @@ private:
                 if (rescued.rows() < most)
                     next_rescue_ =
                         later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));
-                faults_ = 0;
+                rescue_faults_ = 0;
             } catch (...) {
-                faulted("rescue");
+                faulted("rescue", rescue_faults_);
                 next_rescue_ = retry_at_;
             }
         }
@@ -258,9 +258,9 @@ private:
             try {
                 nothing_open_ = store().counts(1).open() == 0;
                 inspected_ = true;
-                faults_ = 0;
+                inspect_faults_ = 0;
             } catch (...) {
-                faulted("inspect");
+                faulted("inspect", inspect_faults_);
                 next_pass_ = retry_at_;
                 inspected_ = true;
             }
@@ -270,7 +270,8 @@ private:
 
     /// In a catch block. A drain gives up after a bounded number of faults; a run goes on, more and more
     /// slowly.
-    void faulted(std::string_view stage) {
+    /// `faults`: those of this verb in a row. One that works says nothing of another that does not.
+    void faulted(std::string_view stage, unsigned& faults) {
         bool retryable = true;
         try {
             throw;
@@ -283,8 +284,8 @@ private:
             ledger_.tally.fault(stage, "an exception that is not a std::exception", retryable);
         }
         auto const now = clock().now();
-        retry_at_ = later(now, fault_backoff(faults_++, pace().max_backoff, now));
-        if (ledger_.mode == Mode::drain && (!retryable || faults_ >= pace().max_faults)) {
+        retry_at_ = later(now, fault_backoff(faults++, pace().max_backoff, now));
+        if (ledger_.mode == Mode::drain && (!retryable || faults >= pace().max_faults)) {
             ledger_.fail(std::current_exception());
             gave_up_ = true;
         }
@@ -298,12 +299,12 @@ private:
     std::size_t slots_ = 0;
     cursor_t<S> cursor_{};
     Supply supply_ = Supply::more;
-    bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false, tripped_ = false;
+    bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false;
+    bool tripped_ = false, told_of_stop_ = false;
     std::size_t handed_out_ = 0;
-    unsigned faults_ = 0, nothing_had_ = 0;
-    TimePoint pass_began_{}, next_pass_{}, next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min(),
-                                           end_at_{};
-    std::optional<TimePoint> stop_began_;
+    unsigned claim_faults_ = 0, rescue_faults_ = 0, inspect_faults_ = 0, nothing_had_ = 0;
+    TimePoint pass_began_{}, next_pass_{};
+    TimePoint next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min();
 };
 
 }  // namespace fila::inline v1::detail

@@ -20,8 +20,12 @@ public:
     }
     [[nodiscard]] StopReason stop_reason(std::size_t row) const noexcept override {
         auto const why = mark(row).stop.load(std::memory_order_relaxed);
-        if (why != StopReason::none || ledger_.parts.time_limit.per_row == forever) return why;
-        return ledger_.parts.clock.now() >= deadline(row) ? StopReason::timeout : StopReason::none;
+        bool const timed =
+            ledger_.parts.time_limit.per_row != forever || ledger_.tell_at() != TimePoint::max();
+        if (why != StopReason::none || !timed) return why;
+        auto const now = ledger_.parts.clock.now();
+        if (auto const told = ledger_.told(now); told != StopReason::none) return told;
+        return now >= deadline(row) ? StopReason::timeout : StopReason::none;
     }
     [[nodiscard]] std::stop_token stop_token(std::size_t row) override {
         return ledger_.token(mark(row), stop_reason(row));

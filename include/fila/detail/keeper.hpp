@@ -53,10 +53,15 @@ private:
             next_look_ = later(now, look_every());
             trip_overdue(now);
         }
+        if (!told_all_) {
+            if (auto const why = ledger_.told(now); why != StopReason::none)
+                ledger_.trip_all(why), told_all_ = true;
+        }
         if constexpr (P::leasing) {
             if (now >= next_beat_) return gather(now);
         }
-        return {Step::idle, std::min(next_beat_, next_look_)};
+        return {Step::idle,
+                std::min({next_beat_, next_look_, told_all_ ? TimePoint::max() : ledger_.tell_at()})};
     }
     [[nodiscard]] Duration look_every() const noexcept {
         return std::clamp<Duration>(ledger_.parts.time_limit.per_row / 8, std::chrono::milliseconds{1},
@@ -158,6 +163,7 @@ private:
     std::vector<ticket_t<S>> tickets_;
     std::vector<Ack> acks_;
     unsigned faults_ = 0;
+    bool told_all_ = false;
     TimePoint beat_began_{}, next_beat_ = TimePoint::max(), next_look_ = TimePoint::max();
 };
 

@@ -33,12 +33,21 @@ public:
         : parts{p},
           mode{m},
           options{o},
+          ends_at{o.time_limit == forever ? TimePoint::max() : later(p.clock.now(), o.time_limit)},
           tally{p.observer},
           meter{std::max<std::size_t>(1, p.executor.concurrency()), p.pace.batch, shared} {}
+
+    Ledger(Ledger const&) = delete;
+    Ledger& operator=(Ledger const&) = delete;
+    /// The slots of abandoned rows are free again when the last abandoned handler has returned.
+    ~Ledger() {
+        if (abandoned_ && in_hand_) parts.limiter.release(in_hand_);
+    }
 
     P& parts;
     Mode const mode;
     DrainOptions const options;
+    TimePoint const ends_at;  ///< of a drain with a time limit
     Tally<typename P::observer_type> tally;
     BatchMeter meter;  ///< guarded by the mutex, but for `add` and `cheap`
     DueHints due;
@@ -55,22 +64,42 @@ public:
     }
 
     // ---- the end of a run -------------------------------------------------------------------------------
-    [[nodiscard]] bool stopping() const noexcept {
-        return stop_.load(std::memory_order_relaxed) != StopReason::none;
-    }
-    [[nodiscard]] StopReason stop_reason() const noexcept { return stop_.load(std::memory_order_relaxed); }
+    // What a lane looks at between quieting its bell and sleeping is read in the one order that the bell is
+    // in too (seq_cst), else a ring could overtake the news that it is about.
+    [[nodiscard]] bool stopping() const noexcept { return stop_.load() != StopReason::none; }
+    [[nodiscard]] StopReason stop_reason() const noexcept { return stop_.load(); }
     /// From any thread, any number of times; the first reason stays.
     void stop(StopReason why) noexcept {
+        auto never = TimePoint::max().time_since_epoch().count();
+        stop_began_.compare_exchange_strong(never, parts.clock.now().time_since_epoch().count());
         auto none = StopReason::none;
         stop_.compare_exchange_strong(none, why);
         claimer->bell().ring();
+        keeper->bell().ring();
+    }
+    /// When the end began, and when the handlers in flight are told of it; max: not yet.
+    [[nodiscard]] TimePoint stop_began() const noexcept {
+        return std::min(TimePoint{Duration{stop_began_.load()}}, ends_at);
+    }
+    [[nodiscard]] TimePoint tell_at() const noexcept {
+        return later(stop_began(), parts.pace.soft_stop_timeout);
+    }
+    /// What handlers are told of the whole run by now. Asked by the keeper and by handlers, since the
+    /// claimer's thread may be running a handler itself.
+    [[nodiscard]] StopReason told(TimePoint now) const noexcept {
+        auto const at = tell_at();
+        if (at == TimePoint::max() || now < at) return StopReason::none;
+        auto const why = stop_reason();
+        return why == StopReason::none ? StopReason::timeout : why;
     }
     void wake() noexcept {
         woken_.store(true);
         claimer->bell().ring();
     }
     void take_wake() noexcept { woken_.store(false); }
-    [[nodiscard]] bool woken() const noexcept { return woken_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool woken() const noexcept { return woken_.load(); }
+    /// The executor would not take a worker: the claimer's own thread does the work.
+    [[nodiscard]] bool refused() const noexcept { return refused_.load(); }
 
     /// A handler threw a CriticalFailure: the run ends with it.
     void critical(std::exception_ptr e) noexcept {
@@ -204,13 +233,10 @@ public:
     }
     void finished(Chunk* c) {
         c->next = mailbox_.load(std::memory_order_relaxed);
-        while (!mailbox_.compare_exchange_weak(c->next, c, std::memory_order_release,
-                                               std::memory_order_relaxed)) {}
+        while (!mailbox_.compare_exchange_weak(c->next, c)) {}
         settler->bell().ring();
     }
-    [[nodiscard]] Chunk* empty_mailbox() noexcept {
-        return mailbox_.exchange(nullptr, std::memory_order_acquire);
-    }
+    [[nodiscard]] Chunk* empty_mailbox() noexcept { return mailbox_.exchange(nullptr); }
 
     void measure(Duration took, std::uint32_t rows) noexcept {
         if (meter.add(took, rows)) claimer->bell().ring();
@@ -245,6 +271,7 @@ public:
 
     /// A row was put off: nothing will ring when it comes due, so the claimer must know.
     void note_due(Duration delay) {
+        if constexpr (!P::delays) return;  // it is due already, and waits for the next pass
         if (due.note(later(parts.clock.now(), delay))) claimer->bell().ring();
     }
 
@@ -300,10 +327,13 @@ private:
         lock.unlock();
         try {
             parts.executor.execute(Task{*w});
+            refused_ = false;
         } catch (...) {  // not accepted: the worker is idle still, and the next batch posts it again
             lock.lock();
             idle_.push_back(w);
             lock.unlock();
+            refused_ = true;
+            claimer->bell().ring();
             tally.fault("execute", "the executor refused a task", true);
         }
     }
@@ -328,7 +358,8 @@ private:
     std::exception_ptr error_;
 
     std::atomic<StopReason> stop_{StopReason::none};
-    std::atomic<bool> woken_{false};
+    std::atomic<Duration::rep> stop_began_{TimePoint::max().time_since_epoch().count()};
+    std::atomic<bool> woken_{false}, refused_{false};
     alignas(64) std::atomic<F*> front_{nullptr};
     alignas(64) std::atomic<Chunk*> mailbox_{nullptr};
 };
