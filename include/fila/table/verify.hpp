@@ -122,10 +122,13 @@ private:
                       ".status(\"" + std::string{part.name} + "\", {…, .type = \"" + live->type + "\"})");
         }
         for (auto const word : used_words()) {
+            // Not every handler discards; if one does, its row becomes a dead letter that says why.
+            bool const needed = word != words.discarded;
             if (!live->labels.empty() &&
                 std::find(live->labels.begin(), live->labels.end(), word) == live->labels.end())
-                fatal(at(part.name) + " is an enum without the word " + quote_word(word),
-                      "ALTER TYPE " + live->type + " ADD VALUE " + quote_word(word));
+                findings_.push_back({needed,
+                                     at(part.name) + " is an enum without the word " + quote_word(word),
+                                     "ALTER TYPE " + live->type + " ADD VALUE " + quote_word(word)});
             for (auto const& check : live_.checks)
                 if (check.find(part.name) != check.npos && check.find(word) == check.npos)
                     warn("a CHECK constraint on the status may refuse the word " + quote_word(word) + ": " +

@@ -500,7 +500,7 @@ TEST_CASE("cases 15, 16: rows without a live owner are rescued, whoever claimed 
     t.plain.exec(std::string{"UPDATE "} + orders_name +
                  " SET status = 'processing', lease_until = NULL WHERE id = 2");
     t.plain.exec(std::string{"UPDATE "} + orders_name +
-                 " SET status = 'processing', lease_until = NULL, crashes = NULL, fence = 7 WHERE id = 3");
+                 " SET status = 'processing', lease_until = NULL, fence = 7 WHERE id = 3");
     auto const live = claim(t.store, 1);
     REQUIRE(live.tickets().size() == 1);
     CHECK(t.store.rescue({.max_rows = 2}).requeued == 2);
@@ -579,10 +579,10 @@ TEST_CASE("sqlite: enqueue takes any range, and a delay makes rows due later") {
     SqliteStore store{Config{file.path()}, jobs, fila::OnStart::migrate};
     PlainConnection plain{file.path()};
     std::istringstream numbers{"1 2 3 4 5"};
-    auto const single_pass = std::ranges::istream_view<int>(numbers);  // its iterators can only be moved
+    auto single_pass = std::ranges::istream_view<int>(numbers);  // its iterators can only be moved
     static_assert(!std::copyable<std::ranges::iterator_t<decltype(single_pass)>>);
-    CHECK(store.enqueue(std::ranges::istream_view<int>(numbers) |
-                        std::views::transform([](int n) { return Job{0, n}; })) == 5);
+    CHECK(store.enqueue(std::move(single_pass) | std::views::transform([](int n) { return Job{0, n}; })) ==
+          5);
     std::vector<Job> const many(2500);
     CHECK(store.enqueue(many) == 2500);
     CHECK(store.enqueue(std::vector<Job>{}) == 0);
