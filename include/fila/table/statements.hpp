@@ -2,8 +2,10 @@
 // Every SQL statement of the SQL stores, written once, to be read as SQL. See sql_template.hpp for the holes.
 //
 // Many rows at once: PostgreSQL joins arrays as `o` and locks in key order, so that settles and extends never
-// deadlock. SQLite saves no round trips that way and runs the statement once a row: {o}word is o.word there
-// and :word here.
+// deadlock. LATERAL with a lock leaves the planner one way: a lookup by key for each row that was sent. So
+// does BETWEEN with one key at both ends; with a plain join it may read the whole table, in the order of the
+// keys. SQLite saves no round trips that way and runs the statement once a row: {o}word is o.word there and
+// :word here.
 #pragma once
 
 #include <fila/table/statement.hpp>
@@ -68,8 +70,8 @@ inline constexpr std::string_view take = R"({pass}SELECT {returning} FROM {table
  ORDER BY {order} LIMIT :n {skip_locked})";
 
 inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM {o_settle} JOIN {table} AS t ON t.{key} = o.k
-   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+  SELECT o.* FROM (SELECT * FROM {o_settle} ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
 }UPDATE {table} AS t
    SET {status} = {o}word{cast}{failures?,
        {failures} = COALESCE(t.{failures}, 0) + {o}failure}{due_at?,
@@ -80,15 +82,15 @@ inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZE
 RETURNING {ordinal})";
 
 inline constexpr std::string_view erase = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM {o_keys} JOIN {table} AS t ON t.{key} = o.k
-   WHERE {owned} ORDER BY o.k FOR UPDATE OF t)
-}DELETE FROM {table} AS t{postgres? USING mine AS o WHERE t.{key} = o.k}{sqlite?
+  SELECT o.* FROM (SELECT * FROM {o_keys} ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR UPDATE) AS locked)
+}DELETE FROM {table} AS t{postgres? USING mine AS o WHERE t.{key} BETWEEN o.k AND o.k}{sqlite?
  WHERE t.{key} = :k AND {owned}}
 RETURNING {ordinal})";
 
 inline constexpr std::string_view extend = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM {o_keys} JOIN {table} AS t ON t.{key} = o.k
-   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+  SELECT o.* FROM (SELECT * FROM {o_keys} ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
 }UPDATE {table} AS t SET {lease_until} = {until}
 {mine}
 RETURNING {ordinal})";
@@ -96,8 +98,9 @@ RETURNING {ordinal})";
 // Without a lease column nothing can be extended: the age is the fence, and moving it would lose the row to
 // ourselves. This only tells whose the row is.
 inline constexpr std::string_view still_ours =
-    R"(SELECT {ordinal} FROM {postgres?{o_keys} JOIN }{table} AS t{postgres? ON t.{key} = o.k}
- WHERE {sqlite?t.{key} = :k AND }{owned})";
+    R"(SELECT {ordinal} FROM {postgres?{o_keys} CROSS JOIN LATERAL
+       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} OFFSET 0) AS held}{sqlite?{table} AS t
+ WHERE t.{key} = :k AND {owned}})";
 
 // A processing row whose lease ran out (or is NULL) goes back to pending, or to the dead letters at the cap.
 // Ordered by the lease: by key, the planner would walk the primary key.
@@ -141,8 +144,8 @@ inline constexpr std::string_view dead_letters = R"(SELECT {returning}{last_erro
  ORDER BY {key} LIMIT :n)";
 
 inline constexpr std::string_view redrive = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM {o_redrive} JOIN {table} AS t ON t.{key} = o.k
-   WHERE {owned} ORDER BY o.k FOR NO KEY UPDATE OF t)
+  SELECT o.* FROM (SELECT * FROM {o_redrive} ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
 }UPDATE {table} AS t SET {revived}
 {mine}
 RETURNING {ordinal})";

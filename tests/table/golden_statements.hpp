@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT
+// The SQL of every verb as it was reviewed. A change here is a change of what is sent to databases.
+#pragma once
+
+#include <string_view>
+
+namespace golden {
+
+inline constexpr std::string_view postgres_imports = R"sql(-- claim
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
+     AND (tenant = 7 -- {ours} :only
+     )
+   ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
+UPDATE "etl"."import rows"
+   SET "status" = 'processing', "locked_until" = clock_timestamp() + $2::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $3::text
+ WHERE "id" = ANY(ARRAY(SELECT k FROM next))
+RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass) AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1)
+SELECT * FROM claimed ORDER BY o1, o2, o3;
+-- claim_after
+WITH next AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
+     AND (tenant = 7 -- {ours} :only
+     )
+     AND ((-"priority"), COALESCE("run_at", '-infinity'), "id") > ($2::bigint, $3::text::timestamptz, $4::bigint)
+   ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $5::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
+UPDATE "etl"."import rows"
+   SET "status" = 'processing', "locked_until" = clock_timestamp() + $6::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $7::text
+ WHERE "id" = ANY(ARRAY(SELECT k FROM next))
+RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1)
+SELECT * FROM claimed ORDER BY o1, o2, o3;
+-- take
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass) AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, (SELECT mark FROM pass) AS mark FROM "etl"."import rows"
+ WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+   AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
+   AND (tenant = 7 -- {ours} :only
+   )
+ ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- take_after
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, (SELECT mark FROM pass) AS mark FROM "etl"."import rows"
+ WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+   AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $2::bigint * interval '1 microsecond')
+   AND (tenant = 7 -- {ours} :only
+   )
+   AND ((-"priority"), COALESCE("run_at", '-infinity'), "id") > ($3::bigint, $4::text::timestamptz, $5::bigint)
+ ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $6::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- settle
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $9::text FOR NO KEY UPDATE) AS locked)
+UPDATE "etl"."import rows" AS t
+   SET "status" = o.word::text,
+       "failures" = COALESCE(t."failures", 0) + o.failure,
+       "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
+       "error" = COALESCE(o.error, t."error"),
+       "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- erase
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $3::text FOR UPDATE) AS locked)
+DELETE FROM "etl"."import rows" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- settle_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $9::text FOR NO KEY UPDATE) AS locked)
+UPDATE "etl"."import rows" AS t
+   SET "status" = o.word::text,
+       "failures" = COALESCE(t."failures", 0) + o.failure,
+       "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
+       "error" = COALESCE(o.error, t."error"),
+       "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- erase_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
+DELETE FROM "etl"."import rows" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- extend
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $3::text FOR NO KEY UPDATE) AS locked)
+UPDATE "etl"."import rows" AS t SET "locked_until" = clock_timestamp() + $4::bigint * interval '1 microsecond'
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- rescue
+WITH stale AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3
+     AND ("locked_until" < (SELECT clock_timestamp()) OR "locked_until" IS NULL)
+   ORDER BY "locked_until" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED)
+UPDATE "etl"."import rows"
+   SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= $2::bigint THEN 'dead' ELSE 'pending' END)::text,
+       "crashes" = COALESCE("crashes", 0) + 1,
+       "error" = 'lease expired'
+ WHERE "id" = ANY(ARRAY(SELECT k FROM stale))
+RETURNING "status" = 'dead';
+-- enqueue
+INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
+SELECT 'pending'::text, 'o''mail', 3, CASE WHEN o.delay IS NULL THEN clock_timestamp() ELSE clock_timestamp() + o.delay * interval '1 microsecond' END, o.priority, 0, 0, 0, o.c0, timestamptz 'epoch' + o.c1 * interval '1 microsecond'
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3 AND (tenant = 7 -- {ours} :only
+    ) LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q);
+-- dead_letters
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, "error" FROM "etl"."import rows"
+ WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
+ ORDER BY "id" LIMIT $1::bigint;
+-- redrive
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3 FOR NO KEY UPDATE) AS locked)
+UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = clock_timestamp()
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- redrive_all
+WITH revived AS (
+UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = clock_timestamp()
+ WHERE t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
+RETURNING 1)
+SELECT count(*) FROM revived;
+-- next_index
+CREATE INDEX "import rows_fila_next" ON "etl"."import rows" ("queue", "shard", (-"priority"), COALESCE("run_at", '-infinity'), "id") WHERE "status" = 'pending';
+-- stale_index
+CREATE INDEX "import rows_fila_stale" ON "etl"."import rows" ("queue", "shard", "locked_until") WHERE "status" = 'processing';
+)sql";
+
+inline constexpr std::string_view postgres_hooks = R"sql(-- claim
+WITH next AS MATERIALIZED (
+  SELECT "id" AS k FROM "public"."hooks"
+   WHERE "state" = 'new'
+   ORDER BY "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
+UPDATE "public"."hooks"
+   SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
+ WHERE "id" = ANY(ARRAY(SELECT k FROM next))
+RETURNING "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0)
+SELECT * FROM claimed ORDER BY o1;
+-- claim_after
+WITH next AS MATERIALIZED (
+  SELECT "id" AS k FROM "public"."hooks"
+   WHERE "state" = 'new'
+     AND ("id") > ($1::uuid)
+   ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
+UPDATE "public"."hooks"
+   SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
+ WHERE "id" = ANY(ARRAY(SELECT k FROM next))
+RETURNING "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0)
+SELECT * FROM claimed ORDER BY o1;
+-- take
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0, (SELECT mark FROM pass) AS mark FROM "public"."hooks"
+ WHERE "state" = 'new'
+ ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- take_after
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0, (SELECT mark FROM pass) AS mark FROM "public"."hooks"
+ WHERE "state" = 'new'
+   AND ("id") > ($2::uuid)
+ ORDER BY "id" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- settle
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence FOR NO KEY UPDATE) AS locked)
+UPDATE "public"."hooks" AS t
+   SET "state" = o.word::hook_state,
+       "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- erase
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence FOR UPDATE) AS locked)
+DELETE FROM "public"."hooks" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- settle_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) AND current_setting('fila.taken', true) = $7::text FOR NO KEY UPDATE) AS locked)
+UPDATE "public"."hooks" AS t
+   SET "state" = o.word::hook_state,
+       "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- erase_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
+DELETE FROM "public"."hooks" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- extend
+SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence OFFSET 0) AS held;
+-- rescue
+WITH stale AS MATERIALIZED (
+  SELECT "id" AS k FROM "public"."hooks"
+   WHERE "state" = 'sending'
+     AND ("updated_at" < (SELECT clock_timestamp() - $1::bigint * interval '1 microsecond') OR "updated_at" IS NULL)
+   ORDER BY "updated_at" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED)
+UPDATE "public"."hooks"
+   SET "state" = 'new',
+       "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
+ WHERE "id" = ANY(ARRAY(SELECT k FROM stale))
+RETURNING false;
+-- enqueue
+INSERT INTO "public"."hooks" ("state", "updated_at", "id", "url")
+SELECT 'new'::hook_state, clock_timestamp(), o.c0, o.c1
+  FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'new' LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'sending' LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'gave up' LIMIT $1::bigint) q);
+-- dead_letters
+SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0 FROM "public"."hooks"
+ WHERE "state" = 'gave up'
+ ORDER BY "id" LIMIT $1::bigint;
+-- redrive
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = 'gave up' FOR NO KEY UPDATE) AS locked)
+UPDATE "public"."hooks" AS t SET "state" = 'new', "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+ FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- redrive_all
+WITH revived AS (
+UPDATE "public"."hooks" AS t SET "state" = 'new', "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+ WHERE t."state" = 'gave up'
+RETURNING 1)
+SELECT count(*) FROM revived;
+-- next_index
+CREATE INDEX "hooks_fila_next" ON "public"."hooks" ("id") WHERE "state" = 'new';
+-- stale_index
+CREATE INDEX "hooks_fila_stale" ON "public"."hooks" ("updated_at") WHERE "state" = 'sending';
+)sql";
+
+inline constexpr std::string_view postgres_payments = R"sql(-- take
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0, (SELECT mark FROM pass) AS mark FROM "billing"."payments"
+ WHERE "status" = 'pending'
+ ORDER BY "code" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- take_after
+WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0, (SELECT mark FROM pass) AS mark FROM "billing"."payments"
+ WHERE "status" = 'pending'
+   AND ("code") > ($2::text)
+ ORDER BY "code" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
+-- settle_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) AND current_setting('fila.taken', true) = $7::text FOR NO KEY UPDATE) AS locked)
+UPDATE "billing"."payments" AS t
+   SET "status" = o.word::text
+ FROM mine AS o WHERE t."code" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- erase_taken
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
+DELETE FROM "billing"."payments" AS t USING mine AS o WHERE t."code" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- enqueue
+INSERT INTO "billing"."payments" ("status", "code", "cents")
+SELECT 'pending'::text, o.c0, o.c1
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'pending' LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'processing' LIMIT $1::bigint) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'dead' LIMIT $1::bigint) q);
+-- dead_letters
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0 FROM "billing"."payments"
+ WHERE "status" = 'dead'
+ ORDER BY "code" LIMIT $1::bigint;
+-- redrive
+WITH mine AS MATERIALIZED (
+  SELECT o.* FROM (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
+         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = 'dead' FOR NO KEY UPDATE) AS locked)
+UPDATE "billing"."payments" AS t SET "status" = 'pending'
+ FROM mine AS o WHERE t."code" BETWEEN o.k AND o.k
+RETURNING o.i;
+-- redrive_all
+WITH revived AS (
+UPDATE "billing"."payments" AS t SET "status" = 'pending'
+ WHERE t."status" = 'dead'
+RETURNING 1)
+SELECT count(*) FROM revived;
+-- next_index
+CREATE INDEX "payments_fila_next" ON "billing"."payments" ("code") WHERE "status" = 'pending';
+)sql";
+
+inline constexpr std::string_view plain_imports = R"sql(-- claim
+WITH next AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND COALESCE("run_at", 0) <= :now
+     AND (tenant = 7 -- {ours} :only
+     )
+   ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
+UPDATE "etl"."import rows"
+   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
+ WHERE "id" IN (SELECT k FROM next)
+RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, :now AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1;
+-- claim_after
+WITH next AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND COALESCE("run_at", 0) <= :start
+     AND (tenant = 7 -- {ours} :only
+     )
+     AND ((-"priority"), COALESCE("run_at", 0), "id") > (:after_priority, :after_due, :after_key)
+   ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
+UPDATE "etl"."import rows"
+   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
+ WHERE "id" IN (SELECT k FROM next)
+RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1;
+-- take
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, :now AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1 FROM "etl"."import rows"
+ WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+   AND COALESCE("run_at", 0) <= :now
+   AND (tenant = 7 -- {ours} :only
+   )
+ ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n;
+-- take_after
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1 FROM "etl"."import rows"
+ WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+   AND COALESCE("run_at", 0) <= :start
+   AND (tenant = 7 -- {ours} :only
+   )
+   AND ((-"priority"), COALESCE("run_at", 0), "id") > (:after_priority, :after_due, :after_key)
+ ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n;
+-- settle
+UPDATE "etl"."import rows" AS t
+   SET "status" = :word,
+       "failures" = COALESCE(t."failures", 0) + :failure,
+       "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
+       "error" = COALESCE(:error, t."error"),
+       "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
+RETURNING :i;
+-- erase
+DELETE FROM "etl"."import rows" AS t
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
+RETURNING :i;
+-- settle_taken
+UPDATE "etl"."import rows" AS t
+   SET "status" = :word,
+       "failures" = COALESCE(t."failures", 0) + :failure,
+       "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
+       "error" = COALESCE(:error, t."error"),
+       "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
+ WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3
+RETURNING :i;
+-- erase_taken
+DELETE FROM "etl"."import rows" AS t
+ WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3
+RETURNING :i;
+-- extend
+UPDATE "etl"."import rows" AS t SET "locked_until" = :now + :lease
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
+RETURNING :i;
+-- rescue
+WITH stale AS MATERIALIZED (
+  SELECT "id" AS k FROM "etl"."import rows"
+   WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3
+     AND ("locked_until" < :now OR "locked_until" IS NULL)
+   ORDER BY "locked_until" LIMIT :n )
+UPDATE "etl"."import rows"
+   SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= :max_crashes THEN 'dead' ELSE 'pending' END),
+       "crashes" = COALESCE("crashes", 0) + 1,
+       "error" = 'lease expired'
+ WHERE "id" IN (SELECT k FROM stale)
+RETURNING "status" = 'dead';
+-- enqueue
+INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
+SELECT 'pending', 'o''mail', 3, CASE WHEN :delay IS NULL THEN :now ELSE :now + :delay END, :priority, 0, 0, 0, :c0, :c1
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3 AND (tenant = 7 -- {ours} :only
+    ) LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT :n) q);
+-- dead_letters
+SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1, "error" FROM "etl"."import rows"
+ WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
+ ORDER BY "id" LIMIT :n;
+-- redrive
+UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
+ WHERE t."id" = :k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
+RETURNING :i;
+-- redrive_all
+UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
+ WHERE t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
+RETURNING 1;
+-- next_index
+CREATE INDEX "etl"."import rows_fila_next" ON "import rows" ("queue", "shard", (-"priority"), COALESCE("run_at", 0), "id") WHERE "status" = 'pending';
+-- stale_index
+CREATE INDEX "etl"."import rows_fila_stale" ON "import rows" ("queue", "shard", "locked_until") WHERE "status" = 'processing';
+)sql";
+
+inline constexpr std::string_view plain_payments = R"sql(-- take
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+ WHERE "status" = 'pending'
+ ORDER BY "code" COLLATE BINARY LIMIT :n;
+-- take_after
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+ WHERE "status" = 'pending'
+   AND ("code" COLLATE BINARY) > (:after_key)
+ ORDER BY "code" COLLATE BINARY LIMIT :n;
+-- settle_taken
+UPDATE "billing"."payments" AS t
+   SET "status" = :word
+ WHERE t."code" = :k AND t."status" = 'pending'
+RETURNING :i;
+-- erase_taken
+DELETE FROM "billing"."payments" AS t
+ WHERE t."code" = :k AND t."status" = 'pending'
+RETURNING :i;
+-- enqueue
+INSERT INTO "billing"."payments" ("status", "code", "cents")
+SELECT 'pending', :c0, :c1
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'pending' LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'processing' LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'dead' LIMIT :n) q);
+-- dead_letters
+SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+ WHERE "status" = 'dead'
+ ORDER BY "code" LIMIT :n;
+-- redrive
+UPDATE "billing"."payments" AS t SET "status" = 'pending'
+ WHERE t."code" = :k AND t."status" = 'dead'
+RETURNING :i;
+-- redrive_all
+UPDATE "billing"."payments" AS t SET "status" = 'pending'
+ WHERE t."status" = 'dead'
+RETURNING 1;
+-- next_index
+CREATE INDEX "billing"."payments_fila_next" ON "payments" ("code" COLLATE BINARY) WHERE "status" = 'pending';
+)sql";
+
+inline constexpr std::string_view plain_fleeting = R"sql(-- claim
+WITH next AS MATERIALIZED (
+  SELECT "code" AS k FROM "fleeting"
+   WHERE "status" = 'pending'
+   ORDER BY "code" COLLATE BINARY LIMIT :n )
+UPDATE "fleeting"
+   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
+ WHERE "code" IN (SELECT k FROM next)
+RETURNING "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1;
+-- claim_after
+WITH next AS MATERIALIZED (
+  SELECT "code" AS k FROM "fleeting"
+   WHERE "status" = 'pending'
+     AND ("code" COLLATE BINARY) > (:after_key)
+   ORDER BY "code" COLLATE BINARY LIMIT :n )
+UPDATE "fleeting"
+   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
+ WHERE "code" IN (SELECT k FROM next)
+RETURNING "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1;
+-- take
+SELECT "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1 FROM "fleeting"
+ WHERE "status" = 'pending'
+ ORDER BY "code" COLLATE BINARY LIMIT :n;
+-- take_after
+SELECT "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1 FROM "fleeting"
+ WHERE "status" = 'pending'
+   AND ("code" COLLATE BINARY) > (:after_key)
+ ORDER BY "code" COLLATE BINARY LIMIT :n;
+-- settle
+UPDATE "fleeting" AS t
+   SET "status" = :word
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
+RETURNING :i;
+-- erase
+DELETE FROM "fleeting" AS t
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
+RETURNING :i;
+-- settle_taken
+UPDATE "fleeting" AS t
+   SET "status" = :word
+ WHERE t."code" = :k AND t."status" = 'pending'
+RETURNING :i;
+-- erase_taken
+DELETE FROM "fleeting" AS t
+ WHERE t."code" = :k AND t."status" = 'pending'
+RETURNING :i;
+-- extend
+UPDATE "fleeting" AS t SET "lease_until" = :now + :lease
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
+RETURNING :i;
+-- rescue
+WITH stale AS MATERIALIZED (
+  SELECT "code" AS k FROM "fleeting"
+   WHERE "status" = 'processing'
+     AND ("lease_until" < :now OR "lease_until" IS NULL)
+     AND COALESCE("crashes", 0) + 1 < :max_crashes
+   ORDER BY "lease_until" LIMIT :n )
+UPDATE "fleeting"
+   SET "status" = 'pending',
+       "crashes" = COALESCE("crashes", 0) + 1
+ WHERE "code" IN (SELECT k FROM stale)
+RETURNING false;
+-- rescue_erase
+WITH stale AS MATERIALIZED (
+  SELECT "code" AS k FROM "fleeting"
+   WHERE "status" = 'processing'
+     AND ("lease_until" < :now OR "lease_until" IS NULL)
+     AND COALESCE("crashes", 0) + 1 >= :max_crashes
+   ORDER BY "lease_until" LIMIT :n )
+DELETE FROM "fleeting"
+ WHERE "code" IN (SELECT k FROM stale)
+RETURNING true;
+-- enqueue
+INSERT INTO "fleeting" ("status", "fence", "crashes", "code")
+SELECT 'pending', 0, 0, :c0
+RETURNING 1;
+-- counts
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "fleeting" WHERE "status" = 'pending' LIMIT :n) q),
+  (SELECT count(*) FROM (SELECT 1 FROM "fleeting" WHERE "status" = 'processing' LIMIT :n) q),
+  0;
+-- next_index
+CREATE INDEX "fleeting_fila_next" ON "fleeting" ("code" COLLATE BINARY) WHERE "status" = 'pending';
+-- stale_index
+CREATE INDEX "fleeting_fila_stale" ON "fleeting" ("lease_until") WHERE "status" = 'processing';
+)sql";
+
+}  // namespace golden
