@@ -47,11 +47,13 @@ install_missing() {
     fi
 }
 
-# Runs a command into the log of the configuration; shows the end of the log if it fails.
+# Runs a command into the log of the configuration; shows what went wrong and the end of the log if it fails.
 logged() {
     "$@" >>"$log" 2>&1 && return
     say "FAILED: $*"
-    tail -n 80 "$log"
+    grep -E '^FAILED: |error: |Error at ' "$log" | cut -c1-300 | head -n 40
+    say "…and the end of $log:"
+    tail -n 30 "$log" | cut -c1-300
     return 1
 }
 
@@ -74,7 +76,7 @@ configuration() {
     logged cmake -S . -B "$build" -G Ninja -DCMAKE_CXX_FLAGS="-O1 -g" -DCMAKE_BUILD_TYPE= "$@" || return 1
     for target in $targets; do
         # shellcheck disable=SC2086 # none, or a command of three words
-        logged $steady cmake --build "$build" --parallel "$jobs" --target "$target" || return 1
+        logged $steady cmake --build "$build" --parallel "$jobs" --target "$target" -- -k 0 || return 1
     done
     built=$(date +%s)
     say "== $name: built in $((built - start)) s, testing"
