@@ -58,10 +58,7 @@ public:
     /// text; nullopt for NULL.
     std::vector<std::optional<std::string>> column(std::string const& sql,
                                                    std::vector<fila::Value> const& values = {}) {
-        struct Finalize {
-            void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
-        };
-        std::unique_ptr<sqlite3_stmt, Finalize> const statement{fila::sqlite::detail::prepare(get(), sql, 0)};
+        fila::sqlite::detail::StatementPtr const statement{fila::sqlite::detail::prepare(get(), sql, 0)};
         fila::sqlite::detail::Running running{get(), statement.get()};
         for (std::size_t i = 0; i < values.size(); ++i) running.bind(static_cast<int>(i + 1), values[i]);
         std::vector<std::optional<std::string>> out;

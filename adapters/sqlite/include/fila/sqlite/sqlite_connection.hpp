@@ -133,15 +133,19 @@ public:
     [[nodiscard]] Catalogue catalogue(TableName const& name) {
         return detail::CatalogueReader<Connection>{*this, name}.read();
     }
+    /// Prepared anew each time: a kept EXPLAIN does not see indexes that came later.
     [[nodiscard]] bool served_by_index(Statement const& statement) {
         bool served = true;
+        auto look = [&](Record const& step) {
+            auto const text = step[3].get<std::string>();
+            bool const sorts = text.find("TEMP B-TREE") != text.npos;
+            bool const scans = text.starts_with("SCAN") && text.find("INDEX") == text.npos;
+            if (sorts || scans) served = false;
+        };
         try {
-            run({"EXPLAIN QUERY PLAN " + statement.text, statement.parameters}, {}, [&](auto const& r) {
-                auto const step = r[3].template get<std::string>();
-                bool const sorts = step.find("TEMP B-TREE") != step.npos;
-                bool const scans = step.starts_with("SCAN") && step.find("INDEX") == step.npos;
-                if (sorts || scans) served = false;
-            });
+            detail::StatementPtr const explain{
+                detail::prepare(handle(), "EXPLAIN QUERY PLAN " + statement.text, 0)};
+            detail::Running{handle(), explain.get()}.step(look);
         } catch (Error const&) {
             return true;
         }
@@ -267,7 +271,7 @@ public:
         bool const own = sqlite3_get_autocommit(db_) != 0;
         detail::execute(db_, own ? "BEGIN IMMEDIATE" : "SAVEPOINT fila_borrowed", "beginning to enqueue");
         try {
-            std::unique_ptr<sqlite3_stmt, Finalize> const prepared{detail::prepare(db_, statement.text, 0)};
+            detail::StatementPtr const prepared{detail::prepare(db_, statement.text, 0)};
             detail::Binder const bind{statement, bindings, rows};
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 detail::Running running{db_, prepared.get()};
@@ -283,9 +287,6 @@ public:
     }
 
 private:
-    struct Finalize {
-        void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
-    };
     sqlite3* db_;
 };
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -120,6 +121,11 @@ private:
     Rows const& rows_;
     std::vector<Source> sources_;
 };
+
+struct Finalize {
+    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+};
+using StatementPtr = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 [[nodiscard]] inline sqlite3_stmt* prepare(sqlite3* db, std::string_view sql, unsigned flags) {
     sqlite3_stmt* statement = nullptr;
