@@ -21,6 +21,8 @@ enum class TypeFamily { text, integer, real, boolean, bytes, uuid, instant, naiv
 
 [[nodiscard]] inline TypeFamily type_family(std::string_view type, bool sqlite) {
     std::string lower{type};
+    if (auto const open = lower.find('('), close = lower.find(')'); close != lower.npos && open < close)
+        lower.erase(open, close + 1 - open);  // a length or a precision, also amid the words
     for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     auto begins = [&](auto... prefixes) { return (lower.starts_with(prefixes) || ...); };
     if (begins("timestamp with time zone", "timestamptz") && !sqlite) return TypeFamily::instant;
