@@ -21,8 +21,6 @@
 #include <filesystem>
 #include <tuple>
 
-namespace example {
-
 namespace fs = std::filesystem;
 
 /// A directory with rooms, and files that carry their numbers in their names.
@@ -136,5 +134,3 @@ private:
     SpoolDirectory spool_;
 };
 static_assert(fila::LeasingStore<SpoolStore>);
-
-}  // namespace example

@@ -12,11 +12,9 @@
 
 namespace {
 
-namespace fs = std::filesystem;
-
 class SpoolHarness {
 public:
-    using store_type = example::SpoolStore;
+    using store_type = SpoolStore;
     static constexpr std::string_view name = "spool directory";
     static constexpr fila::testing::StoreTraits traits{
         .ordered_by_priority = false, .peers = true, .durable = true};
