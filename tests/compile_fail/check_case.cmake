@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # cmake -DCOMPILER=… -DCASE=… -DINCLUDE=… -P check_case.cmake: one case, both ways.
-file(STRINGS "${CASE}" first_line LIMIT_COUNT 1 ENCODING UTF-8)
-if(NOT first_line MATCHES "^// expect: (.+)$")
+# A text cannot be kept in a CMake list: it may hold a semicolon.
+file(READ "${CASE}" source)
+if(NOT source MATCHES "^// expect: ([^\n]+)\n")
     message(FATAL_ERROR "${CASE}: the first line must be  // expect: <text>")
 endif()
 set(expected "${CMAKE_MATCH_1}")
@@ -25,3 +26,13 @@ string(FIND "${first_error}" "${expected}" at)
 if(at EQUAL -1)
     message(FATAL_ERROR "the first error is\n  ${first_error}\nand not\n  ${expected}\n\n${errors}")
 endif()
+
+# Further slips of the same case may be reported in any order.
+while(source MATCHES "\n// also: ([^\n]+)(\n.*)$")
+    set(also "${CMAKE_MATCH_1}")
+    set(source "${CMAKE_MATCH_2}")
+    string(FIND "${errors}" "${also}" at)
+    if(at EQUAL -1)
+        message(FATAL_ERROR "no error says\n  ${also}\n\n${errors}")
+    endif()
+endwhile()

@@ -25,8 +25,9 @@
 
 namespace fila::inline v1 {
 
+/// Empty rather than undefined: an unknown type is then refused in a sentence, and not as an incomplete type.
 template <class T>
-struct codec;
+struct codec {};
 
 template <std::integral T>
     requires(!std::same_as<T, bool>)

@@ -12,15 +12,10 @@
 
 namespace fila::inline v1 {
 
-namespace detail {
-inline constexpr char erased_word[] = "(erased)";
-}
-
 /// `.completed = fila::erased`: the row is deleted instead of marked. Never a default for a table of yours.
-inline constexpr std::string_view erased{detail::erased_word};
-[[nodiscard]] constexpr bool is_erased(std::string_view word) noexcept {
-    return word.data() == erased.data();
-}
+/// A word that no column of text can hold.
+inline constexpr std::string_view erased{"\0erased", 7};
+[[nodiscard]] constexpr bool is_erased(std::string_view word) noexcept { return word == erased; }
 
 /// The words in your status column. They are rendered as literals, so that partial indexes on them are used.
 /// completed, dead and discarded may be `fila::erased`. `type` is the column's type where it is not text:
@@ -117,7 +112,7 @@ inline constexpr Wire part_wire_v = wire_kind<part_wire_t<Part>>;
 
 constexpr StatusWords checked_words(StatusWords words) {
     for (auto const word : {words.pending, words.processing, words.completed, words.dead, words.discarded})
-        if (word.empty() || word.find('\0') != word.npos)
+        if (word.empty() || (!is_erased(word) && word.find('\0') != word.npos))
             throw std::invalid_argument("fila::table: a status word is empty or contains NUL");
     if (is_erased(words.pending) || is_erased(words.processing))
         throw std::invalid_argument("fila::table: pending and processing cannot be erased");

@@ -50,7 +50,7 @@ public:
     // -------------------------------------------------------------------------------
 
     /// The column that names a row for ever: unique, never changed. An integer, text, Bytes or Uuid.
-    template <class M, class Class, class C = codec<M>>
+    template <class M, class Class, class C = codec<typename detail::unwrap_optional<M>::type>>
     constexpr auto key(std::string_view name, M Class::* member,
                        KeySource source = std::integral<M> ? KeySource::database : KeySource::row,
                        C = {}) const {
