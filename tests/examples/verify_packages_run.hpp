@@ -48,23 +48,35 @@ public:
     explicit SqliteFile(fs::path file) : file_{std::move(file)} {}
     [[nodiscard]] std::string address() const override { return file_.string(); }
     [[nodiscard]] Rows query(std::string const& sql) const override {
-        sqlite3* raw = nullptr;
-        int const opened = ::sqlite3_open(file_.c_str(), &raw);
-        std::unique_ptr<sqlite3, int (*)(sqlite3*)> const connection{raw, &::sqlite3_close};
-        if (opened != SQLITE_OK) throw std::runtime_error{"cannot open " + file_.string()};
-        ::sqlite3_busy_timeout(raw, 10'000);
+        auto const connection = open();
         Rows rows;
         auto const add = [](void* to, int columns, char** values, char**) {
             auto& row = static_cast<Rows*>(to)->emplace_back();
             for (int i = 0; i < columns; ++i) row.emplace_back(values[i] == nullptr ? "" : values[i]);
             return 0;
         };
-        if (::sqlite3_exec(raw, sql.c_str(), add, &rows, nullptr) != SQLITE_OK)
-            throw std::runtime_error{std::string{::sqlite3_errmsg(raw)} + " in " + sql};
+        if (::sqlite3_exec(connection.get(), sql.c_str(), add, &rows, nullptr) != SQLITE_OK)
+            throw std::runtime_error{std::string{::sqlite3_errmsg(connection.get())} + " in " + sql};
         return rows;
+    }
+    using Connection = std::unique_ptr<sqlite3, int (*)(sqlite3*)>;
+    /// Nobody else writes until it is destroyed.
+    [[nodiscard]] Connection lock() const {
+        auto connection = open();
+        if (::sqlite3_exec(connection.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK)
+            throw std::runtime_error{"cannot lock " + file_.string()};
+        return connection;
     }
 
 private:
+    [[nodiscard]] Connection open() const {
+        sqlite3* raw = nullptr;
+        int const opened = ::sqlite3_open(file_.c_str(), &raw);
+        Connection connection{raw, &::sqlite3_close};
+        if (opened != SQLITE_OK) throw std::runtime_error{"cannot open " + file_.string()};
+        ::sqlite3_busy_timeout(raw, 10'000);
+        return connection;
+    }
     fs::path file_;
 };
 
