@@ -36,7 +36,8 @@ struct SqlCore {
     SqlCore(typename D::Config const& config, T const& table)
         : codec{table}, dialect{D::dialect(config)}, sql{render(codec.table(), dialect)}, pool{config} {}
 
-    /// Puts the outcomes into two statements: rows that are erased, and rows that stay.
+    /// Puts the outcomes into two statements: rows that are erased, and rows that stay. After a throw the caller
+    /// rolls back.
     void settle(Connection& c, std::span<settlement_type const> settlements, std::span<Ack> acks,
                 Statement const& keep, Statement const& erase, Bindings const& bindings) const {
         Rows kept = codec.settle_rows(), erased_rows = codec.key_rows();
@@ -63,8 +64,15 @@ struct SqlCore {
             c.run_rows(statement, bindings, rows,
                        [&](auto const& record) { acks[at[place(record)]] = Ack::applied; });
         };
-        send(erase, erased_rows, erased_at);
-        send(keep, kept, kept_at);
+        auto const both = [&] {
+            send(erase, erased_rows, erased_at);
+            send(keep, kept, kept_at);
+        };
+        if (erased_at.empty() || kept_at.empty() || c.in_transaction()) return both();
+        // One transaction: a repeat after an error then meets no half that was applied.
+        c.begin();
+        both();
+        c.commit();
     }
     /// The place, from 0, that a statement over many rows returned.
     template <class Record>

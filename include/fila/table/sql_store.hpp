@@ -106,11 +106,14 @@ public:
         requires(can::lease)
     {
         if (settlements.empty()) return;
-        auto const connection = core_->pool.acquire(Lane::settle);
+        auto connection = core_->pool.acquire(Lane::settle);
         try {
             settle_on(*connection, settlements, acks);
         } catch (Error const& e) {
-            if (e.retryable() || e.maybe_applied() || connection->lost()) throw;
+            bool const clean = connection->rollback();
+            bool const final = !e.retryable() && !e.maybe_applied() && !connection->lost();
+            if (!clean) connection.discard();
+            if (!clean || !final) throw;
             settle_apart(*connection, settlements, acks);
         }
     }

@@ -104,11 +104,21 @@ private:
     void key() {
         auto const& part = table_.key_part();
         member(part, "key", false);
+        if (auto const* live = find(part.name); live != nullptr && !sqlite_) compares_as_text(part, *live);
         std::vector<std::string> const wanted{std::string{part.name}};
         bool const known = find(part.name) != nullptr;
         if (known && std::find(live_.unique.begin(), live_.unique.end(), wanted) == live_.unique.end())
             fatal(at(part.name) + " is the key and not unique: two rows would share one outcome",
                   "CREATE UNIQUE INDEX ON " + name_ + " (" + detail::quote_name(part.name) + ")");
+    }
+    /// Any column can be read as text; a key is also compared, and text does not compare with numbers.
+    template <class Part>
+    void compares_as_text(Part const& part, Live const& live) {
+        if constexpr (part_wire_v<Part> == Wire::text && !requires { Part::codec_type::sql_type; })
+            if (type_family(live.type, false) != TypeFamily::text)
+                fatal(
+                    at(part.name) + " is " + live.type + " and its member is text: they cannot be compared",
+                    "change the member's type, or give .key(…, codec) with sql_type = \"" + live.type + "\"");
     }
     void status() {
         auto const& part = table_.template get<status_part>();

@@ -602,6 +602,8 @@ TEST_CASE(
     CHECK_THROWS_AS((SqliteStore{Config{file.path()}, no_key}), fila::ConfigError);
     plain.exec("CREATE UNIQUE INDEX u_id ON u (id)");
     CHECK_NOTHROW(SqliteStore{Config{file.path()}, no_key});
+    constexpr auto unbound = no_key.where("id > :limit");
+    CHECK_THROWS_AS((SqliteStore{Config{file.path()}, unbound}), fila::ConfigError);
     constexpr auto nowhere = fila::table<Row>("attic.u").key("id", &Row::id).status("status");
     CHECK_THROWS_AS((SqliteStore{Config{file.path()}, nowhere}), fila::ConfigError);
 }

@@ -404,6 +404,52 @@ TEST_CASE("sqlite: keys are integers down to the smallest, text in any order of 
     check_keys<fila::Bytes>({{}, {std::byte{0}}, {std::byte{0}, std::byte{1}}, {std::byte{255}}});
 }
 
+TEST_CASE("sqlite: a row whose key cannot be read is never handled; it is rescued until it is dead") {
+    SqliteFile file;
+    PlainConnection plain{file.path()};
+    plain.exec(
+        "CREATE TABLE t (key TEXT UNIQUE, status TEXT DEFAULT 'pending', lease INT, fence INT, crashes INT)");
+    plain.exec(
+        "INSERT INTO t (key) VALUES ('FFFFFFFF-0000-0000-0000-000000000001'), "
+        "('eeeeeeee-0000-0000-0000-000000000002')");
+    using Row = Keyed<fila::Uuid>;
+    constexpr auto mapping = fila::table<Row>("t")
+                                 .key("key", &Row::key)
+                                 .status("status")
+                                 .lease_until("lease")
+                                 .fence("fence")
+                                 .crashes("crashes");
+    SqliteStore store{Config{file.path()}, mapping};
+    auto const batch = claim(store);
+    CHECK(batch.broken().empty());
+    REQUIRE(batch.rows().size() == 1);
+    CHECK(batch.rows()[0].key == fila::Uuid::parse("eeeeeeee-0000-0000-0000-000000000002"));
+    CHECK(settle(store, batch.tickets()[0], fila::complete()) == Ack::applied);
+    plain.exec("UPDATE t SET lease = 1");
+    CHECK(store.rescue({.max_crashes = 1}).dead == 1);
+    CHECK(store.counts(10).open() == 0);
+}
+
+TEST_CASE("sqlite: rows that are erased and rows that stay are settled in one transaction, or none of them") {
+    SqliteFile file;
+    constexpr auto jobs = fila::job_table<int>("jobs");
+    SqliteStore store{Config{file.path(), {}, std::chrono::milliseconds{20}}, jobs, fila::OnStart::migrate};
+    PlainConnection plain{file.path()};
+    store.enqueue({{0, 1}, {0, 2}});
+    auto const batch = claim(store);
+    using Settlement = fila::settlement_t<decltype(store)>;
+    std::vector<Settlement> const both{{batch.tickets()[0], fila::complete(), nullptr},
+                                       {batch.tickets()[1], fila::retry(1h, "busy"), nullptr}};
+    std::vector<Ack> acks(2, Ack::lost);
+    plain.exec("BEGIN IMMEDIATE");
+    CHECK_THROWS_AS(store.settle(both, acks), fila::Error);
+    plain.exec("ROLLBACK");
+    CHECK(store.counts(10).processing == 2);
+    store.settle(both, acks);  // a repeat is safe
+    CHECK(acks == std::vector<Ack>{Ack::applied, Ack::applied});
+    CHECK(plain.number("SELECT count(*) FROM jobs") == 1);
+}
+
 TEST_CASE("case 48: two queues in one table see, count and bury their own rows only") {
     SqliteFile file;
     constexpr auto queue = [](std::string_view name) {

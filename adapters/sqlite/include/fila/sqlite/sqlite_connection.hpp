@@ -24,6 +24,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 namespace fila::inline v1::sqlite {
 
@@ -37,9 +38,7 @@ public:
     }
     Connection(Connection const&) = delete;
     Connection& operator=(Connection const&) = delete;
-    ~Connection() {
-        for (auto const& [text, statement] : prepared_) sqlite3_finalize(statement);
-    }
+    ~Connection() = default;
 
     [[nodiscard]] sqlite3* handle() const noexcept { return db_.get(); }
     /// A memory database is never lost: its content would be.
@@ -52,7 +51,7 @@ public:
     void run(Statement const& statement, Bindings const& bindings, F on_row) {
         guarded([&] {
             Rows const none;
-            detail::Running running{handle(), prepared(statement.text)};
+            detail::Running running{handle(), prepared(statement)};
             detail::Binder{statement, bindings, none}(running, 0);
             running.step(on_row);
         });
@@ -65,7 +64,7 @@ public:
             if (own) begin();
             try {
                 detail::Binder const bind{statement, bindings, rows};
-                auto* const reused = prepared(statement.text);
+                auto* const reused = prepared(statement);
                 for (std::size_t i = 0; i < rows.size(); ++i) {
                     detail::Running running{handle(), reused};
                     bind(running, i);
@@ -145,7 +144,10 @@ public:
         try {
             detail::StatementPtr const explain{
                 detail::prepare(handle(), "EXPLAIN QUERY PLAN " + statement.text, 0)};
+            detail::check_parameters(explain.get(), statement);
             detail::Running{handle(), explain.get()}.step(look);
+        } catch (ConfigError const&) {
+            throw;
         } catch (Error const&) {
             return true;
         }
@@ -221,12 +223,12 @@ private:
             throw;
         }
     }
-    sqlite3_stmt* prepared(std::string const& sql) {
-        auto const known = prepared_.find(sql);
-        if (known != prepared_.end()) return known->second;
-        auto* const statement = detail::prepare(handle(), sql, SQLITE_PREPARE_PERSISTENT);
-        prepared_.emplace(sql, statement);
-        return statement;
+    sqlite3_stmt* prepared(Statement const& statement) {
+        auto const known = prepared_.find(statement.text);
+        if (known != prepared_.end()) return known->second.get();
+        detail::StatementPtr fresh{detail::prepare(handle(), statement.text, SQLITE_PREPARE_PERSISTENT)};
+        detail::check_parameters(fresh.get(), statement);
+        return prepared_.emplace(statement.text, std::move(fresh)).first->second.get();
     }
 
     /// Doubles up to about ten milliseconds, and scatters: processes that wait together must not wake
@@ -253,7 +255,7 @@ private:
     Config config_;
     std::minstd_rand jitter_;
     std::unique_ptr<sqlite3, Close> db_;
-    std::unordered_map<std::string, sqlite3_stmt*> prepared_;
+    std::unordered_map<std::string, detail::StatementPtr> prepared_;
     std::chrono::steady_clock::time_point busy_since_{};
     std::uint64_t ended_ = 0, begun_at_ = 0;
     bool marked_ = false, lost_ = false;

@@ -78,9 +78,15 @@ private:
         return n == 0 ? Bytes{} : Bytes(data, data + n);
     }
     [[nodiscard]] Uuid uuid() const {
-        if (type() != SQLITE_BLOB) return Uuid::parse(text());
-        auto const octets = bytes();
         Uuid uuid;
+        if (type() != SQLITE_BLOB) {
+            auto const written = text();
+            uuid = Uuid::parse(written);
+            if (uuid.str() != written)  // a key written otherwise would never be found again
+                throw std::invalid_argument("a uuid not in lower case with hyphens; map it as std::string");
+            return uuid;
+        }
+        auto const octets = bytes();
         if (octets.size() != uuid.octets.size()) throw std::invalid_argument("not a uuid");
         std::memcpy(uuid.octets.data(), octets.data(), octets.size());
         return uuid;

@@ -134,6 +134,14 @@ using StatementPtr = std::unique_ptr<sqlite3_stmt, Finalize>;
     if (code != SQLITE_OK) throw make_error(db, code, "preparing a statement");
     return statement;
 }
+/// A `.where` with `:name` or `?` in it would be read with NULL there, and match nothing for ever.
+inline void check_parameters(sqlite3_stmt* prepared, Statement const& statement) {
+    if (static_cast<std::size_t>(sqlite3_bind_parameter_count(prepared)) == statement.parameters.size())
+        return;
+    throw ConfigError{
+        "fila sqlite: a statement has a parameter that nobody binds; a .where cannot hold :name, ?, @name or "
+        "$name"};
+}
 inline void execute(sqlite3* db, char const* sql, std::string_view doing, bool committing = false) {
     int const code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) throw make_error(db, code, doing, committing);
