@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/running.hpp"
 #include "support/scripted_store.hpp"
+#include "support/watched_clock.hpp"
 #include <fila/executor/thread_pool.hpp>
 #include <fila/processor/processor.hpp>
 #include <fila/retry/fixed_delay.hpp>
@@ -296,22 +297,20 @@ TEST_CASE("case 41: one attempt means one run, then dead") {
 TEST_CASE("case 36: with the defaults a row that always fails is not hammered") {
     Numbers numbers{1};
     std::atomic<int> runs{0};
+    fila_tests::WatchedClock const clock{numbers.clock};
     fila::Processor p{numbers.store, fila::InlineExecutor{},
-                      [&](int const&) { ++runs, throw std::runtime_error{"no"}; }, numbers.clock};
+                      [&](int const&) { ++runs, throw std::runtime_error{"no"}; }, clock};
     fila_tests::Running running{p};
-    // Two virtual seconds, in steps that let whoever wakes act.
-    for (int ms = 0; ms < 2000; ms += 10) {
-        (void)fila_tests::eventually([&] { return numbers.clock.waiting() == 2; });  // the caller, the keeper
-        numbers.clock.advance(10ms);
-    }
+    CHECK(clock.pass(2s, 10ms, 2));  // the caller and the keeper sleep in between
     running.stop();
     CHECK(runs >= 1);
     CHECK(runs <= 3);
 }
 
 TEST_CASE("case 36: a failed row of a store that cannot delay waits for the next look") {
-    fila::ManualClock clock;
-    ScriptedStore<int, false> store{clock};
+    fila::ManualClock time;
+    fila_tests::WatchedClock const clock{time};
+    ScriptedStore<int, false> store{time};
     store.table().put(1);
     std::atomic<int> runs{0};
     fila::Processor p{store, fila::InlineExecutor{},
@@ -319,12 +318,10 @@ TEST_CASE("case 36: a failed row of a store that cannot delay waits for the next
                       fila::Pace{.interval = 10s}};
     fila_tests::Running running{p};
     REQUIRE(fila_tests::eventually([&] { return runs == 1; }));
-    for (int ms = 0; ms < 5000; ms += 10) {
-        (void)fila_tests::eventually([&] { return clock.waiting() == 2; });
-        clock.advance(10ms);
-    }
+    CHECK(clock.pass(9s, 10ms, 2));
     CHECK(runs == 1);
-    CHECK(fila_tests::eventually([&] { return clock.advance(10ms), runs == 2; }));
+    CHECK(clock.pass(2s, 10ms, 2));
+    CHECK(runs == 2);
 }
 
 TEST_CASE("default policies follow what the store can do") {
