@@ -139,7 +139,8 @@ private:
                 // Settled or recycled meanwhile: the answer is about somebody else.
                 if (f->generation != generation || f->mark(i).settled.load(std::memory_order_relaxed))
                     continue;
-                if constexpr (P::leasing) f->leased_until = later(beat_began_, ledger_.parts.strategy.lease);
+                if constexpr (P::leasing && offers_v<S, ability::heartbeat>)
+                    f->leased_until = later(beat_began_, ledger_.parts.strategy.lease);
                 if (acks_[k] == Ack::applied) continue;
                 f->mark(i).lost.store(true, std::memory_order_relaxed);
                 L::trip(f->mark(i), StopReason::lease_lost, tokens);

@@ -2,6 +2,7 @@
 // Between rows of a program and rows of a statement: what SqlStore and its transactions share.
 #pragma once
 
+#include <fila/detail/text.hpp>
 #include <fila/store/store_concept.hpp>
 #include <fila/table/render.hpp>
 #include <fila/table/sql_cursor.hpp>
@@ -31,36 +32,6 @@ namespace fila::inline v1::detail {
 [[nodiscard]] constexpr std::int64_t to_limit(std::size_t n) noexcept {
     return std::in_range<std::int64_t>(n) ? static_cast<std::int64_t>(n)
                                           : std::numeric_limits<std::int64_t>::max();
-}
-
-/// Text that every database accepts, whatever an exception said: no NUL, valid UTF-8, of bounded length. The
-/// failure path must not fail.
-[[nodiscard]] inline std::string clean_text(std::string_view text) {
-    constexpr std::size_t longest = 4000;
-    std::string clean;
-    for (std::size_t i = 0; i < text.size() && clean.size() < longest;) {
-        auto const lead = static_cast<unsigned char>(text[i]);
-        std::size_t const length = lead < 0x80                   ? 1
-                                   : lead >= 0xC2 && lead < 0xE0 ? 2
-                                   : lead >= 0xE0 && lead < 0xF0 ? 3
-                                   : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                                 : 0;
-        bool valid = length != 0 && lead != 0 && i + length <= text.size();
-        for (std::size_t k = 1; valid && k < length; ++k) {
-            auto const next = static_cast<unsigned char>(text[i + k]);
-            valid = (next & 0xC0u) == 0x80u;
-            if (k > 1) continue;  // overlong forms, surrogates, beyond U+10FFFF
-            if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
-                (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F))
-                valid = false;
-        }
-        if (valid)
-            clean.append(text, i, length);
-        else
-            clean += '?';
-        i += valid ? length : 1;
-    }
-    return clean;
 }
 
 /// How databases without a say in the matter compare: NULL, numbers, text, bytes.
@@ -238,7 +209,7 @@ public:
         rows.columns[3].push_back(waits ? Value{std::max<std::int64_t>(1, to_micros(s.outcome.delay()))}
                                         : Value{});
         rows.columns[4].push_back(std::int64_t{s.outcome.failure()});
-        rows.columns[5].push_back(reasoned ? Value{clean_text(s.outcome.text())} : Value{});
+        rows.columns[5].push_back(reasoned ? Value{printable(s.outcome.text())} : Value{});
         for (std::size_t i = 0; i < results.size(); ++i) rows.columns[6 + i].push_back(results[i]);
     }
 
