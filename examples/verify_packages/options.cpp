@@ -3,10 +3,9 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iostream>
+#include <string>
 
-std::optional<Options> parse_options(int argc, char const* const* argv, int& exit_code) {
+std::optional<Options> parse_options(int argc, char const* const* argv) {
     Options options;
     std::string claim = "leased";
     double lease = 5;
@@ -34,14 +33,8 @@ std::optional<Options> parse_options(int argc, char const* const* argv, int& exi
     try {
         app.parse(argc, argv);
     } catch (CLI::ParseError const& e) {
-        if (e.get_exit_code() == 0) {
-            exit_code = app.exit(e);
-        } else {
-            std::string what = e.what();
-            std::ranges::replace(what, '\n', ' ');
-            std::cerr << "verify_packages: " << what << " (--help lists the options)\n";
-            exit_code = 2;
-        }
+        if (e.get_exit_code() != 0) throw CannotStart{std::string{e.what()} + " (--help lists the options)"};
+        app.exit(e);
         return std::nullopt;
     }
     options.in_transaction = claim == "in-transaction";

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 struct Options {
@@ -21,6 +23,21 @@ struct Options {
     }
 };
 
-/// Nothing if the program has nothing to do: `exit_code` is then 0 (help was printed) or 2 (one line on
-/// stderr said what is wrong).
-[[nodiscard]] std::optional<Options> parse_options(int argc, char const* const* argv, int& exit_code);
+/// What the user gave cannot be used: exit code 2.
+class CannotStart : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Does something with what the user gave; what it throws becomes a CannotStart.
+template <class Use>
+auto given(std::string const& complaint, Use use) {
+    try {
+        return use();
+    } catch (std::exception const& e) {
+        throw CannotStart{complaint + e.what()};
+    }
+}
+
+/// Nothing if help was asked for, and printed. Throws CannotStart.
+[[nodiscard]] std::optional<Options> parse_options(int argc, char const* const* argv);
