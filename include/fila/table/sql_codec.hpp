@@ -206,9 +206,9 @@ public:
         add_key(rows, s.ticket);
         rows.columns[2].push_back(std::string{word(s.outcome)});
         // Strictly later than now, so that no pass meets a row twice.
-        rows.columns[3].push_back(value_if(waits, std::max<std::int64_t>(1, to_micros(s.outcome.delay()))));
+        push_if(rows.columns[3], waits, std::max<std::int64_t>(1, to_micros(s.outcome.delay())));
         rows.columns[4].push_back(std::int64_t{s.outcome.failure()});
-        rows.columns[5].push_back(value_if(reasoned, reasoned ? printable(s.outcome.text()) : std::string{}));
+        push_if(rows.columns[5], reasoned, reasoned ? printable(s.outcome.text()) : std::string{});
         for (std::size_t i = 0; i < results.size(); ++i) rows.columns[6 + i].push_back(results[i]);
     }
 
@@ -221,7 +221,7 @@ public:
     }
     void add_insert(Rows& rows, row_type const& row, EnqueueOptions const& options) const {
         auto const delay = to_micros(options.delay);
-        rows.columns[0].push_back(value_if(delay > 0, delay));
+        push_if(rows.columns[0], delay > 0, delay);
         rows.columns[1].push_back(options.priority);
         std::size_t i = 2;
         each_inserted(table_, [&](auto const& part) {
@@ -231,12 +231,13 @@ public:
     }
 
 private:
-    /// NULL otherwise. Assigned, not chosen by `?:`, of which g++ 12 believes that it reads what is not there.
+    /// NULL otherwise. (A `?:` between two Values makes g++ 12 warn of one that it thinks uninitialized.)
     template <class X>
-    [[nodiscard]] static Value value_if(bool there, X value) {
-        Value v;
-        if (there) v = std::move(value);
-        return v;
+    static void push_if(std::vector<Value>& column, bool there, X value) {
+        if (there)
+            column.emplace_back(std::move(value));
+        else
+            column.emplace_back();
     }
     [[nodiscard]] std::vector<Value> output_values(row_type const* row) const {
         std::vector<Value> values;
