@@ -79,7 +79,6 @@ TEST_CASE("case 108: waiters that are stopped at random take no wake-up with the
     fila::Channel<int> channel{1};
     std::atomic<int> received{0}, sent{0};
     std::atomic<bool> over{false};
-    std::atomic<std::stop_source*> victim{nullptr};
     Crew crew;
     // One patient producer and one patient consumer, among impatient ones of both kinds.
     crew.add([&] {
