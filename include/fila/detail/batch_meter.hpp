@@ -13,8 +13,8 @@ namespace fila::inline v1::detail {
 
 /// Rows in hand are those that can start within 50 ms, and one, at most two batches of 1000; the number grows
 /// fourfold at a time at most. So a handler of a second has `slots` + 1 rows leased, and a quick one soon
-/// claims by the thousand. A fixed batch has two in hand; without sharing (transactions) each slot has one
-/// row.
+/// claims by the thousand. A fixed batch has two in hand, or one and a row for each slot, since small batches must
+/// not keep workers idle; without sharing (transactions) each slot has one row.
 class BatchMeter {
 public:
     BatchMeter(std::size_t slots, std::size_t fixed_batch, bool shared)
@@ -23,7 +23,7 @@ public:
           shared_{shared},
           // Without a measurement yet: what can start at once, and one to follow.
           window_{!shared       ? slots
-                  : fixed_batch ? 2 * fixed_batch
+                  : fixed_batch ? fixed_batch + std::max(fixed_batch, slots)
                                 : slots + 1} {}
 
     /// From any thread. Whether handlers have become cheap, or ceased to be: then the claimer's own thread

@@ -23,7 +23,7 @@ struct Pace {
     /// urgent, late-committed and redriven rows wait at most `sweep` and one claim.
     Duration sweep = std::chrono::seconds{1};
     /// Rows of one claim. 0 adapts between 1 and 1000 to how long handlers take; at most two batches are in
-    /// hand.
+    /// hand, or one and a row for each thread if that is more.
     std::size_t batch = 0;
     /// After a stop: how long handlers may go on before their stop token is tripped.
     Duration soft_stop_timeout = std::chrono::seconds{30};
