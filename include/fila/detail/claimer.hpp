@@ -58,7 +58,7 @@ private:
         auto const now = clock().now();
         if (now >= ledger_.ends_at && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
         if (ledger_.stopping() || gave_up_) return wind_down(now);
-        if (hand_.holds_chunk()) return hand_.step(), Step{Step::again};
+        if (hand_.holds_chunk()) return work(now);
         if (pass_over_) {
             if (state_ = next_after_pass(now); state_ != State::look) return {Step::again};
         } else if (ledger_.mode == Mode::run && now - pass_began_ >= pace().sweep) {
@@ -68,21 +68,29 @@ private:
             if (rescue_due(now)) return state_ = State::rescue, Step{Step::again};
             if (now >= retry_at_ && reserve()) return state_ = State::claim, Step{Step::again};
         }
-        if (runs_chunks() && ledger_.work()) return hand_.step(), Step{Step::again};
+        if (runs_chunks() && ledger_.work()) return work(now);
         if (over()) return close(ledger_.ends_at);
         return {Step::idle, std::min(ledger_.ends_at, pass_over_ ? next_look() : next_event(now))};
     }
-    /// The caller runs chunks itself where nobody else does, or where they are measured to be cheap. But who
-    /// sets a limit expects handlers that hang, and one must not hang here: there would be no more claims.
+    /// A step of our own hand. After a slow chunk the settler has its turn, if it shares our thread: what is
+    /// done must not stay unsettled until all that is in hand is done.
+    Step work(TimePoint now) {
+        hand_.step();
+        return hand_.holds_chunk() || !hand_.slow() ? Step{Step::again} : Step{Step::idle, now};
+    }
+    /// The caller runs chunks itself where nobody else does, or where they are measured to be cheap. But none
+    /// may hang here: there would be no more claims.
     [[nodiscard]] bool runs_chunks() const noexcept {
         if (ledger_.pool.empty() || ledger_.refused()) return true;
-        return ledger_.meter.cheap() && pace().hard_stop_timeout == forever &&
-               ledger_.parts.time_limit.per_row == forever;
+        return ledger_.meter.cheap() && !ledger_.limited();
     }
     /// Of a pass under way that has no room: what time alone can change.
     [[nodiscard]] TimePoint next_event(TimePoint now) const noexcept {
         auto t = ledger_.mode == Mode::run ? later(pass_began_, pace().sweep) : TimePoint::max();
         if (now < retry_at_) t = std::min(t, retry_at_);
+        // A limiter may be shared, or grant by the time: nobody rings then.
+        if (denied_)
+            t = std::min(t, later(now, std::min<Duration>(pace().interval, std::chrono::milliseconds{100})));
         if constexpr (P::leasing) t = std::min(t, next_rescue_);
         return t;
     }
@@ -160,7 +168,7 @@ private:
         bool const busy = ledger_.work();
         if (busy && room.rows * 2 < room.batch) return false;
         auto const got = ledger_.parts.limiter.acquire(std::min(room.rows, room.batch));
-        if (got == 0) return false;
+        if (denied_ = got == 0; denied_) return false;
         if (busy && got * 2 < room.batch) return ledger_.parts.limiter.release(got), false;
         slots_ = got;
         flight_ = ledger_.new_flight();
@@ -300,7 +308,7 @@ private:
     cursor_t<S> cursor_{};
     Supply supply_ = Supply::more;
     bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false;
-    bool tripped_ = false, told_of_stop_ = false;
+    bool tripped_ = false, told_of_stop_ = false, denied_ = false;
     std::size_t handed_out_ = 0;
     unsigned claim_faults_ = 0, rescue_faults_ = 0, inspect_faults_ = 0, nothing_had_ = 0;
     TimePoint pass_began_{}, next_pass_{};

@@ -175,6 +175,8 @@ private:
     /// `asked`: what the handler returned, if it returned. It chooses when; the policy chooses whether.
     [[nodiscard]] Outcome decide(std::uint32_t i, std::string_view what, Outcome const* asked) noexcept {
         try {
+            // The run has returned without this handler: nobody is told any more, the observer least of all.
+            if (ledger_.abandoned()) return release();
             auto const& h = flight_.history(i);
             Failure const failure{h.attempt(), h.failures + 1, h.crashes, printable(what),
                                   key_text(flight_.ticket(i).key)};

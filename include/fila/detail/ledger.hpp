@@ -154,6 +154,11 @@ public:
         return r;
     }
 
+    /// Whoever sets a limit expects handlers that hang at times: then nothing may wait behind one.
+    [[nodiscard]] bool limited() const noexcept {
+        return parts.pace.hard_stop_timeout != forever || parts.time_limit.per_row != forever;
+    }
+
     // ---- flights: claimer -------------------------------------------------------------------------------
     [[nodiscard]] F* new_flight() {
         std::lock_guard lock{mutex_};

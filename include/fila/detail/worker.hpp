@@ -48,6 +48,8 @@ public:
     Worker(L& ledger, Kind kind) : Lane{"worker"}, ledger_{ledger}, kind_{kind} {}
 
     [[nodiscard]] bool holds_chunk() const noexcept { return chunk_; }
+    /// Whether the last chunk took long, so that its settle should not wait for another.
+    [[nodiscard]] bool slow() const noexcept { return slow_; }
 
     Step step() noexcept override {
         if (!chunk_) {
@@ -74,12 +76,13 @@ private:
         Invoker<L>{ledger_, *chunk_->flight}.run(chunk_->begin, chunk_->end);
         auto const took = ledger_.parts.clock.now() - start;
         if constexpr (!batches) {
-            if (took < 5us && want_ < most)
+            if (took < 5us && want_ < most && !ledger_.limited())
                 want_ *= 2;
             else if (took > 15us && want_ > 1)
                 want_ /= 2;
         }
         ledger_.measure(took, chunk_->end - chunk_->begin);
+        slow_ = took > 1ms;
         ran_ = true;
         return {Step::again};
     }
@@ -164,7 +167,7 @@ private:
     L& ledger_;
     Chunk* chunk_ = nullptr;
     std::uint32_t want_ = batches ? span : 1;  // row handlers take more at once while they are quick
-    bool ran_ = false;
+    bool ran_ = false, slow_ = false;
     bool woken_ = true;
     Kind kind_;
 };
