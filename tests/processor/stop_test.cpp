@@ -7,6 +7,7 @@
 #include <fila/executor/thread_pool.hpp>
 #include <fila/limiter/fixed_limiter.hpp>
 #include <fila/observer/counting_observer.hpp>
+#include <fila/observer/observer_group.hpp>
 #include <fila/processor/processor.hpp>
 
 #include <functional>
@@ -251,6 +252,44 @@ TEST_CASE("case 116: a stuck handler keeps its slot, not the row, and the others
     CHECK(adds_up(report));
     CHECK(world.row(1).state == RowState::completed);
     CHECK(stuck_runs == 1);
+}
+
+TEST_CASE("case 116: a handler that hangs among quick ones holds up none of them") {
+    World world{2000};
+    Gate gate;
+    std::atomic<int> quick{0};
+    auto p = world.pooled(
+        2, [&](int const& row, fila::Context&) { row == 1000 ? void(gate.pass()) : void(++quick); }, {},
+        {.per_row = 1min});
+    Running running{p, {}};
+    OpenAtEnd const open{gate};
+    REQUIRE(eventually([&] { return quick == 1999; }));
+    gate.open();
+    CHECK(running.wait().completed == 2000);
+}
+
+TEST_CASE("after a hard stop nobody is told of what the abandoned handler does") {
+    World world{1};
+    Gate gate;
+    std::atomic<int> late{0};
+    std::atomic<bool> over{false};
+    auto told = [&](fila::RowFailed const&) { late += over; };
+    {
+        fila::Processor p{world.store,
+                          fila::ThreadPool{1},
+                          [&](int const&) { gate.pass(), throw std::runtime_error{"too late"}; },
+                          world.clock,
+                          fila::Pace{.soft_stop_timeout = 0s, .hard_stop_timeout = 0s},
+                          fila::observe(told)};
+        Running running{p};
+        REQUIRE(eventually([&] { return gate.inside() == 1; }));
+        CHECK(running.stop().abandoned == 1);
+        over = true;
+        gate.open();
+    }
+    CHECK(eventually([&] { return gate.inside() == 0; }));
+    CHECK(late == 0);
+    CHECK(world.row(1).history.failures == 0);
 }
 
 TEST_CASE("a row's time limit is exact where it is asked for, and trips the token by the keeper") {
