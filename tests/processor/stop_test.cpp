@@ -273,21 +273,25 @@ TEST_CASE("after a hard stop nobody is told of what the abandoned handler does")
     Gate gate;
     std::atomic<int> late{0};
     std::atomic<bool> over{false};
-    auto told = [&](fila::RowFailed const&) { late += over; };
+    fila::ThreadPool pool{1};  // goes first at the end, and waits for the handler
+    fila::Processor p{world.store,
+                      pool,
+                      [&](int const&) { gate.pass(), throw std::runtime_error{"too late"}; },
+                      world.clock,
+                      fila::Pace{.soft_stop_timeout = 0s, .hard_stop_timeout = 0s},
+                      fila::observe([&](fila::RowFailed const&) { late += over; })};
     {
-        fila::Processor p{world.store,
-                          fila::ThreadPool{1},
-                          [&](int const&) { gate.pass(), throw std::runtime_error{"too late"}; },
-                          world.clock,
-                          fila::Pace{.soft_stop_timeout = 0s, .hard_stop_timeout = 0s},
-                          fila::observe(told)};
         Running running{p};
         REQUIRE(eventually([&] { return gate.inside() == 1; }));
         CHECK(running.stop().abandoned == 1);
-        over = true;
-        gate.open();
     }
-    CHECK(eventually([&] { return gate.inside() == 0; }));
+    over = true;
+    gate.open();
+    REQUIRE(eventually([&] { return gate.inside() == 0; }));
+    // The pool's only thread is free again when it runs something else: by then the handler has thrown.
+    world.store.table().put(2);
+    fila::Processor next{world.store, pool, [](int const&) {}, world.clock};
+    CHECK(next.drain().completed == 1);
     CHECK(late == 0);
     CHECK(world.row(1).history.failures == 0);
 }
