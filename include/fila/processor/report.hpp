@@ -46,7 +46,8 @@ enum class DrainUntil {
     pass_over,     ///< one pass: each pending row is met once
     nothing_open,  ///< nothing is pending or held any more, by us or others; rows that wait for a retry are
                    ///< waited for, and so are leases of the dead. A run after a crash finishes everything.
-                   ///< Needs a store that can be inspected
+                   ///< Needs a store that can be inspected. A row that keeps failing is waited for until the
+                   ///< retry policy gives it up: hours, with the default; choose one for a command-line tool
 };
 
 struct DrainOptions {
