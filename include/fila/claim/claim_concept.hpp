@@ -3,17 +3,15 @@
 //
 // | member | says |
 // |---|---|
-// | `template <class S> struct Grant` | what is held for a claimed batch until it is settled: nothing, or a
-// transaction | | `shared` | whether several workers may run rows of one batch, and a settler settle them |
-// | `template <class S> static consteval bool check()` | static_asserts, in sentences, that S offers what is
-// needed | | `claim(s, grant, request, out)`, `settle(s, grant, settlements, acks)` | the verbs |
+// | `template <class S> struct Grant` | what is held for a claimed batch until it is settled |
+// | `shared` | whether several workers may run rows of one batch, and a settler settle them |
+// | `template <class S> static consteval bool check()` | static_asserts that S offers what is needed |
+// | `claim(s, grant, request, out)`, `settle(s, grant, settlements, acks)` | the verbs |
 //
 // | strategy | when | a process dies |
 // |---|---|---|
-// | Leased (default) | handlers that take long or talk to the outside; any number of rows in hand | the lease
-// runs out, another process rescues the row: it runs at least once | | InTransaction | short handlers that
-// write to the same database | the database rolls back: pending again at once; the handler's writes happen
-// exactly once |
+// | Leased (default) | handlers that take long or talk to the outside | the lease runs out: runs again elsewhere |
+// | InTransaction | short handlers that write to the same database | rolled back: pending again at once |
 #pragma once
 
 #include <fila/store/store_concept.hpp>

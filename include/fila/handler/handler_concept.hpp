@@ -3,10 +3,10 @@
 //
 // | form | for |
 // |---|---|
-// | `H(Row const&)`, `H(Row&)` | one row; with `Row&`, members mapped as `.output` are written back by the
-// settle | | `H(Row const&, Context&)`, `H(Row&, Context&)` | the same, with attempt, deadline and stop
-// reason | | `H(std::span<Row const>)`, `H(std::span<Row const>, BatchContext&)` | many rows at once; one
-// outcome a row |
+// | `H(Row const&)` | one row |
+// | `H(Row&)` | the same; members mapped as `.output` are written back by the settle |
+// | `H(Row const&, Context&)`, `H(Row&, Context&)` | the same, with attempt, deadline and stop reason |
+// | `H(std::span<Row const>)`, `H(std::span<Row const>, BatchContext&)` | many rows; one outcome a row |
 //
 // Returns nothing (completed) or an `Outcome`; a batch handler nothing, or a range with one `Outcome` a row.
 // A throw of any type is a failure of the row, or of each row of the span: the retry policy decides. Only

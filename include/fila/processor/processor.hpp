@@ -2,9 +2,9 @@
 // Processor: claims rows from a store, runs a handler on them in a bounded number of slots, and settles each.
 //
 //   fila::MemoryStore<Email> store;
-//   fila::Processor p{store, fila::ThreadPool{4}, [](Email const& e) { send(e); }, fila::Leased{.lease =
-//   30s}}; p.drain();            // what is there now: a cron job p.run(stop_token);    // until stopped: a
-//   daemon
+//   fila::Processor p{store, fila::ThreadPool{4}, [](Email const& e) { send(e); }};
+//   p.drain();            // what is there now: a cron job
+//   p.run(stop_token);    // until stopped: a daemon
 //
 // After store, executor and handler come policies, in any order, each at most once:
 //
@@ -12,11 +12,13 @@
 // |---|---|---|
 // | claim | Leased, InTransaction | how a row becomes ours |
 // | limiter | Unlimited, FixedLimiter | how many rows are ours at once; two batches at most in any case |
-// | retry | ExponentialBackoff (NextPass where the store cannot delay), FixedDelay, NoRetry, NextPass |
-// failure → decision | | observer | NullObserver, CountingObserver, LogObserver, ProgressObserver,
-// FailureStream, ObserverGroup | hears of everything | | clock | SystemClock, ManualClock | time and waiting
-// | | pace | Pace | intervals, batch size, stop time-outs | | time limit | TimeLimit | how long a handler may
-// work on one row |
+// | retry | ExponentialBackoff, FixedDelay, NoRetry, NextPass | what becomes of a failed row |
+// | observer | NullObserver, CountingObserver, LogObserver, ProgressObserver, … | hears of everything |
+// | clock | SystemClock, ManualClock | time and waiting |
+// | pace | Pace | intervals, batch size, stop time-outs |
+// | time limit | TimeLimit | how long a handler may work on one row |
+//
+// Where a store cannot delay a row or count its failures, the default retry policy is NextPass.
 #pragma once
 
 #include <fila/claim/in_transaction.hpp>

@@ -7,11 +7,8 @@
 // | `S::row_type` | movable | what handlers see |
 // | `S::key_type` | copyable, equality comparable | names a row for ever |
 // | `S::cursor_type` | semiregular | `cursor_type{}` is the start of a pass; opaque to the engine |
-// | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are
-// pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`.
-// A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended;
-// leases free the rows | | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`:
-// applied, or lost where the fence does not match. May be repeated after a throw: the fence makes that safe |
+// | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`. A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended; leases free the rows |
+// | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`: applied, or lost where the fence does not match. May be repeated after a throw: the fence makes that safe |
 //
 // One pass meets a row at most once: the cursor carries the pass's start by the store's own clock, each claim
 // takes only rows due by then, and a retry or a snooze is due strictly later than the moment it is settled.
@@ -19,10 +16,10 @@
 //
 // | refinement | adds | what it buys |
 // |---|---|---|
-// | LeasingStore | `extend(tickets, lease, acks)`, `rescue(limits)` | heartbeats; rows of the dead are found
-// again. Without it a claim lasts until it is settled | | TransactionalStore | `begin()` | InTransaction:
-// writes and status commit together | | ClosableStore | `closed()` | a supply that ends: `drain` and `run`
-// end with it | | NotifyingStore | `subscribe(wake)` | a new row starts at once, not at the next interval |
+// | LeasingStore | `extend(tickets, lease, acks)`, `rescue(limits)` | heartbeats; rows of the dead are found again. Without it a claim lasts until it is settled |
+// | TransactionalStore | `begin()` | InTransaction: writes and status commit together |
+// | ClosableStore | `closed()` | a supply that ends: `drain` and `run` end with it |
+// | NotifyingStore | `subscribe(wake)` | a new row starts at once, not at the next interval |
 // | EnqueuingStore | `enqueue(rows)` | rows can be put in |
 // | InspectableStore | `counts`, `dead_letters`, `redrive` | DrainUntil::nothing_open; tools for people |
 #pragma once

@@ -4,30 +4,28 @@
 //
 // | expression | returns | semantics |
 // |---|---|---|
-// | `D::Config` | copyable | how to connect. The constructor of Connection validates it: ConfigError names
-// each field | | `D::dialect(config)` | `Dialect` | the words; pure | | `D::connections(config)` |
-// `std::size_t` | how many connections claims and transactions share, ≥ 1 | | `D::one_writer` | `bool` |
-// true: one connection serves every verb (SQLite). false: two more are kept for settles and for extends and
-// rescues | | `D::patience(config)` | `std::chrono::milliseconds` | how long a verb waits for a connection in
-// use before it throws a retryable Error | | `D::sorts` | `bool` | whether rows of a claim come in claim
-// order; else SqlStore sorts them | | `D::borrow(handle)` | has `run_rows` | works on a user's open
-// transaction (`pqxx::transaction_base&`) or connection (`sqlite3*`); commits nothing that the user began |
+// | `D::Config` | copyable | how to connect. The constructor of Connection validates it: ConfigError names each field |
+// | `D::dialect(config)` | `Dialect` | the words; pure |
+// | `D::connections(config)` | `std::size_t` | how many connections claims and transactions share, ≥ 1 |
+// | `D::one_writer` | `bool` | true: one connection serves every verb (SQLite). false: two more are kept for settles and for extends and rescues |
+// | `D::patience(config)` | `std::chrono::milliseconds` | how long a verb waits for a connection in use before it throws a retryable Error |
+// | `D::sorts` | `bool` | whether rows of a claim come in claim order; else SqlStore sorts them |
+// | `D::borrow(handle)` | has `run_rows` | works on a user's open transaction (`pqxx::transaction_base&`) or connection (`sqlite3*`); commits nothing that the user began |
 //
 // | `D::Connection` | returns | semantics |
 // |---|---|---|
 // | `Connection(config)` | | opens and prepares the session; throws ConfigError or Error |
 // | `c.run(statement, bindings, on_row)` | | outside `begin` the statement is a transaction of its own |
-// | `c.run_rows(statement, bindings, rows, on_row)` | | many rows. PostgreSQL: each column an array. SQLite:
-// once a row, with `:i` the row's place from 1, in one transaction if none is open | | `c.begin()`
-// `c.commit()` | | a write transaction; commit throws if the transaction that `begin` opened is no longer the
-// open one | | `c.rollback()` | `bool` | noexcept; true too if nothing was open; false: throw the connection
-// away | | `c.in_transaction()` | `bool` | noexcept; false if it is known, without a round trip, that the
-// transaction that `begin` opened has ended | | `c.savepoint()` `c.rollback_to_savepoint()` | | one
-// savepoint, moved by each `savepoint()` | | `c.handle()` | reference or pointer | what a handler gets:
-// `pqxx::transaction_base&`, `sqlite3*` | | `c.script(sql)` | | several statements, in one transaction, one
-// process at a time: DDL | | `c.catalogue(name)` | `Catalogue` | | | `c.served_by_index(statement)` | `bool`
-// | asks the planner, with scans and sorts forbidden as far as it allows; true if it cannot say | |
-// `c.lost()` | `bool` | noexcept; the connection is broken: it is destroyed, never revived |
+// | `c.run_rows(statement, bindings, rows, on_row)` | | many rows. PostgreSQL: each column an array. SQLite: once a row, with `:i` the row's place from 1, in one transaction if none is open |
+// | `c.begin()` `c.commit()` | | a write transaction; commit throws if the transaction that `begin` opened is no longer the open one |
+// | `c.rollback()` | `bool` | noexcept; true too if nothing was open; false: throw the connection away |
+// | `c.in_transaction()` | `bool` | noexcept; false if it is known, without a round trip, that the transaction that `begin` opened has ended |
+// | `c.savepoint()` `c.rollback_to_savepoint()` | | one savepoint, moved by each `savepoint()` |
+// | `c.handle()` | reference or pointer | what a handler gets: `pqxx::transaction_base&`, `sqlite3*` |
+// | `c.script(sql)` | | several statements, in one transaction, one process at a time: DDL |
+// | `c.catalogue(name)` | `Catalogue` | |
+// | `c.served_by_index(statement)` | `bool` | asks the planner, with scans and sorts forbidden as far as it allows; true if it cannot say |
+// | `c.lost()` | `bool` | noexcept; the connection is broken: it is destroyed, never revived |
 //
 // `on_row(record)`: `record[i].null()`, `.get<W>()` for each wire type (throws std::exception where the value
 // does not fit), `.cursor_value()`: a Value that, bound again, compares equal to the column. A record is

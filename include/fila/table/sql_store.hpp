@@ -9,11 +9,11 @@
 // |---|---|---|
 // | key, status | TransactionalStore, EnqueuingStore, InspectableStore | InTransaction |
 // | + lease_until, fence or owner | Store, LeasingStore | Leased with heartbeat |
-// | + updated_at only | Store, LeasingStore | Leased without heartbeat: rows are rescued by age, so the lease
-// must be longer than any handler; `extend` only tells whose a row is |
+// | + updated_at only | Store, LeasingStore | Leased without heartbeat: rows are rescued by age, so the lease must be longer than any handler; `extend` only tells whose a row is |
 //
-//   SqliteStore store{fila::sqlite::Config{"shop.db"}, payments};      // throws ConfigError: every fault,
-//   with DDL store.enqueue(rows); for (auto const& finding : store.verify()) log(finding.what, finding.mend);
+//   SqliteStore store{fila::sqlite::Config{"shop.db"}, payments};   // throws ConfigError: every fault, with DDL
+//   store.enqueue(rows);
+//   for (auto const& finding : store.verify()) log(finding.what, finding.mend);
 //
 // Thread safety: all members, from any thread. Movable. Times are durations, judged by the database's clock.
 // A verb throws fila::Error only; the constructor ConfigError too.

@@ -18,14 +18,14 @@
 // | `h.store()` | always | the store, the same one each time |
 // | `h.put(n, options)` | always | puts in one row that carries `n`; returns its key |
 // | `h.state(key)` | always | what the data says of the row, not what the store says, if that can be |
-// | `h.expire(key)` | LeasingStore | makes the lease of this row, and of no other, run out, without sleeping
-// | | `h.make_due(key)` | `traits.delays` | makes this row, and no other, due now | | `h.peer()` |
-// `traits.peers` | a second, independent store on the same data: what another process would have | |
-// `h.reopen()` | `traits.durable` | lets go of the store as a killed process does, and opens the data again;
-// `store()` is the new one | | `h.number(row)` | optional | the `n` that the row was put in with | |
-// `h.put_broken()` | optional | puts in a row that cannot be decoded; returns its key | |
-// `h.clear_lease(key)` | optional | a claimed row whose lease is NULL, as a repair by hand leaves it | |
-// `H::unavailable()` | optional, static | why nothing can be tested here (no server); empty: all is well |
+// | `h.expire(key)` | LeasingStore | makes the lease of this row, and of no other, run out, without sleeping |
+// | `h.make_due(key)` | `traits.delays` | makes this row, and no other, due now |
+// | `h.peer()` | `traits.peers` | a second, independent store on the same data, as another process has it |
+// | `h.reopen()` | `traits.durable` | lets go of the store as a killed process does, and opens the data again |
+// | `h.number(row)` | optional | the `n` that the row was put in with |
+// | `h.put_broken()` | optional | puts in a row that cannot be decoded; returns its key |
+// | `h.clear_lease(key)` | optional | a claimed row whose lease is NULL, as a repair by hand leaves it |
+// | `H::unavailable()` | optional, static | why nothing can be tested here; empty: all is well |
 //
 // Rules call these members from one thread.
 #pragma once

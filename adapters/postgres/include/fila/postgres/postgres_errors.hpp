@@ -13,8 +13,8 @@
 // | idle or transaction time-out of the server | 25P03, 25P04 | yes | no | lost |
 // | connection lost, nothing sent yet or inside a transaction | 08xxx | yes | no | lost |
 // | connection lost under a statement of its own, or under COMMIT | 08xxx | yes | **yes** | lost |
-// | a prepared statement that no longer fits the table | 0A000, 26000 | yes | no | kept, the statement is
-// dropped | | all else: the statement, the data or the rights are wrong | 22, 23, 42, … | no | no | kept |
+// | a prepared statement that no longer fits the table | 0A000, 26000 | yes | no | kept, the statement is dropped |
+// | all else: the statement, the data or the rights are wrong | 22, 23, 42, … | no | no | kept |
 //
 // What does not come from the server at all (a misused transaction object, no memory) loses the connection:
 // its state is unknown.
