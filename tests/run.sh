@@ -100,15 +100,16 @@ run_gcc() {
 }
 run_asan() {
     export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
-    configuration asan all "" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O0 -g1" -DFILA_SANITIZE=address,undefined
+    configuration asan sanitized_tests "-L sanitized" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O0 -g1" \
+        -DFILA_SANITIZE=address,undefined -DFILA_BUILD_EXAMPLES=OFF
 }
 run_tsan() {
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
-    configuration tsan tsan_tests "-L tsan" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O0 -g1" \
+    configuration tsan sanitized_tests "-L sanitized" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O0 -g1" \
         -DFILA_SANITIZE=thread -DFILA_BUILD_EXAMPLES=OFF
 }
 run_clang() {
-    configuration clang "all all_verify_interface_header_sets" "" -DCMAKE_CXX_COMPILER=clang++-19 \
+    configuration clang all "" -DCMAKE_CXX_COMPILER=clang++-19 \
         -DCMAKE_CXX_FLAGS="-O0 -g1" -DFILA_BUILD_EXAMPLES=OFF
 }
 
