@@ -4,6 +4,7 @@
 
 #include <fila/observer/observer_concept.hpp>
 #include <fila/processor/report.hpp>
+#include <fila/store/store_concept.hpp>
 
 #include <atomic>
 #include <mutex>

@@ -4,6 +4,7 @@
 
 #include <fila/config.hpp>
 
+#include <initializer_list>
 #include <signal.h>
 
 namespace fila::inline v1::detail {
