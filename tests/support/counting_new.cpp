@@ -12,10 +12,14 @@ thread_local std::size_t allocations = 0;
 
 std::size_t fila_tests::allocations_here() noexcept { return allocations; }
 
-void* operator new(std::size_t n) {
+void* operator new(std::size_t n, std::nothrow_t const&) noexcept {
     ++allocations;
-    if (void* p = std::malloc(n ? n : 1)) return p;
+    return std::malloc(n ? n : 1);
+}
+void* operator new(std::size_t n) {
+    if (void* p = operator new(n, std::nothrow)) return p;
     throw std::bad_alloc{};
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
