@@ -27,6 +27,7 @@ public:
     struct Mark {
         static constexpr auto not_started = Duration::min().count();
         std::atomic<StopReason> stop{StopReason::none};
+        std::atomic<bool> settling{false};  ///< its handler is done: from here on the settle's answer counts
         std::atomic<bool> settled{false};
         std::atomic<bool> lost{false};  ///< the store said so; a lease that merely ran out is not yet lost
         std::atomic<Duration::rep> started{not_started};  ///< kept where a time limit asks for it
@@ -68,6 +69,7 @@ public:
         for (std::uint32_t i = 0; i < n; ++i) {
             auto& m = marks_[i];
             m.stop.store(StopReason::none, std::memory_order_relaxed);
+            m.settling.store(false, std::memory_order_relaxed);
             m.settled.store(false, std::memory_order_relaxed);
             m.lost.store(false, std::memory_order_relaxed);
             m.started.store(Mark::not_started, std::memory_order_relaxed);

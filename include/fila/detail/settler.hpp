@@ -53,6 +53,7 @@ private:
             for (auto* c : chunks_) {
                 auto& f = *c->flight;
                 for (auto i = c->begin; i < c->end; ++i) {
+                    f.mark(i).settling.store(true, std::memory_order_relaxed);
                     if (f.verdicts[i] == F::Verdict::none) {
                         ++skipped;
                         continue;
