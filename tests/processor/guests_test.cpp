@@ -344,9 +344,8 @@ TEST_CASE("case 107: a handler that puts into a full channel does not hold up th
     std::atomic<bool> waiting{false};
     fila::Processor p{store, fila::ThreadPool{1},
                       [&](int const& i) {
-                          items.push(i + 1);
                           waiting = true;
-                          items.push(i + 2, stop.get_token());
+                          for (int more = 1; more <= 5; ++more) items.push(i + more, stop.get_token());
                       },
                       fila::Pace{.batch = 1}};
     items.push(0);
