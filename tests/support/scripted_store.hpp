@@ -52,9 +52,10 @@ public:
     // ---- the script: all of it before a run, or from a hook
     // ----------------------------------------------------
     /// Fails the next `times` calls of a verb.
-    void fail(Verb verb, When when, fila::Error error, unsigned times = 1) {
+    void fail(Verb verb, When when, fila::Error const& error, unsigned times = 1) {
         std::lock_guard lock{s_->mutex};
-        s_->faults.push_back({verb, when, std::move(error), times});
+        s_->faults.push_back(
+            {verb, when, error.what(), {error.retryable(), error.maybe_applied(), error.code()}, times});
     }
     void heal() {
         std::lock_guard lock{s_->mutex};
@@ -120,7 +121,9 @@ private:
     struct Fault {
         Verb verb;
         When when;
-        fila::Error error;
+        // An Error for each throw: copies of one share their text, by a count that sanitizers cannot see.
+        std::string what;
+        fila::Error::Traits traits;
         unsigned times;
     };
     struct State {
@@ -163,7 +166,7 @@ private:
             auto const f = std::find_if(s_->faults.begin(), s_->faults.end(),
                                         [&](Fault const& x) { return x.verb == verb && x.when == when; });
             if (f != s_->faults.end()) {
-                auto const error = f->error;
+                fila::Error const error{f->what, f->traits};
                 if (--f->times == 0) s_->faults.erase(f);
                 throw error;
             }
