@@ -71,8 +71,7 @@ public:
     [[nodiscard]] T const& table() const noexcept { return table_; }
     [[nodiscard]] static Value key_value(key_type const& key) { return encode<key_codec>(key); }
 
-    // ---- from the database
-    // ------------------------------------------------------------------------------------
+    // ---- from the database ----------------------------------------------------------------------
 
     /// A claimed or dead row. A value that does not fit fails its row and no other.
     struct Read {
@@ -161,8 +160,7 @@ public:
         return result;
     }
 
-    // ---- to the database
-    // --------------------------------------------------------------------------------------
+    // ---- to the database ------------------------------------------------------------------------
 
     [[nodiscard]] Rows key_rows() const { return {{"k", "fence"}, std::vector<std::vector<Value>>(2)}; }
     static void add_key(Rows& rows, Ticket<key_type> const& ticket) {

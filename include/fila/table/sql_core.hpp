@@ -42,21 +42,15 @@ struct SqlCore {
                 Statement const& keep, Statement const& erase, Bindings const& bindings) const {
         Rows kept = codec.settle_rows(), erased_rows = codec.key_rows();
         std::vector<std::size_t> kept_at, erased_at;
-        auto add = [&](settlement_type const& s, std::size_t i) {
+        for (std::size_t i = 0; i < settlements.size(); ++i) {
+            auto const& s = settlements[i];
+            acks[i] = Ack::lost;
             if (is_erased(codec.word(s.outcome))) {
                 Codec::add_key(erased_rows, s.ticket);
                 erased_at.push_back(i);
             } else {
-                codec.add_settlement(kept, s);
+                add_settlement(kept, s);
                 kept_at.push_back(i);
-            }
-        };
-        for (std::size_t i = 0; i < settlements.size(); ++i) {
-            acks[i] = Ack::lost;
-            try {
-                add(settlements[i], i);
-            } catch (std::exception const& e) {  // of a user's codec
-                add(buried(settlements[i], e.what()), i);
             }
         }
         auto send = [&](Statement const& statement, Rows const& rows, std::vector<std::size_t> const& at) {
@@ -79,10 +73,6 @@ struct SqlCore {
     [[nodiscard]] static std::size_t place(Record const& record) {
         return static_cast<std::size_t>(record[0].template get<std::int64_t>() - 1);
     }
-    /// What a row becomes that the database will not take as the handler left it.
-    [[nodiscard]] static settlement_type buried(settlement_type const& s, char const* why) {
-        return {s.ticket, dead_letter("fila: the result could not be written: " + std::string{why}), nullptr};
-    }
 
     Codec codec;
     Dialect dialect;
@@ -93,6 +83,15 @@ struct SqlCore {
     std::atomic<std::int64_t> lease{std::int64_t{5} * 60 *
                                     1'000'000};  ///< of the latest claim: the age to rescue by
     std::atomic<std::uint64_t> transactions{0};
+
+private:
+    void add_settlement(Rows& rows, settlement_type const& s) const {
+        try {
+            codec.add_settlement(rows, s);
+        } catch (std::exception const& e) {  // of a user's codec
+            throw Error{"fila: a result cannot be written: " + std::string{e.what()}};
+        }
+    }
 };
 
 }  // namespace fila::inline v1::detail

@@ -86,8 +86,7 @@ public:
         if (on_start != OnStart::nothing) throw_fatal(verify());
     }
 
-    // ---- Store
-    // ------------------------------------------------------------------------------------------------
+    // ---- Store ----------------------------------------------------------------------------------
 
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, Batch<row_type, key_type>& out)
         requires(can::lease)
@@ -100,26 +99,24 @@ public:
             *connection, request.after.begun ? core_->sql.claim_after : core_->sql.claim,
             {{"lease", lease}, {"owner", core_->owner}}, request, out);
     }
-    /// A row whose result the database refuses (a value out of range, a status word that its type does not
-    /// know) becomes a dead letter that says so; its neighbours are settled.
+    /// All of it or nothing. What the database refuses for its content (a value out of range, a status word
+    /// that its type does not know) is an Error that is not retryable: the processor finds the row, and
+    /// settles it as a failure.
     void settle(std::span<Settlement<row_type, key_type> const> settlements, std::span<Ack> acks)
         requires(can::lease)
     {
         if (settlements.empty()) return;
         auto connection = core_->pool.acquire(Lane::settle);
         try {
-            settle_on(*connection, settlements, acks);
-        } catch (Error const& e) {
-            bool const clean = connection->rollback();
-            bool const final = !e.retryable() && !e.maybe_applied() && !connection->lost();
-            if (!clean) connection.discard();
-            if (!clean || !final) throw;
-            settle_apart(*connection, settlements, acks);
+            core_->settle(*connection, settlements, acks, core_->sql.settle, core_->sql.erase,
+                          {{"owner", core_->owner}});
+        } catch (...) {
+            if (!connection->rollback()) connection.discard();
+            throw;
         }
     }
 
-    // ---- LeasingStore
-    // -----------------------------------------------------------------------------------------
+    // ---- LeasingStore ---------------------------------------------------------------------------
 
     /// Without a lease column: nothing is written; `applied` says that the row is still ours.
     void extend(std::span<Ticket<key_type> const> tickets, Duration lease, std::span<Ack> acks)
@@ -156,8 +153,7 @@ public:
         return rescued;
     }
 
-    // ---- TransactionalStore
-    // -----------------------------------------------------------------------------------
+    // ---- TransactionalStore ---------------------------------------------------------------------
 
     /// Nothing, if all connections are in use. The transaction keeps its own; it may outlive the store.
     [[nodiscard]] std::optional<transaction_type> begin() {
@@ -167,8 +163,7 @@ public:
     }
     [[nodiscard]] std::size_t max_transactions() const noexcept { return core_->pool.shared_connections(); }
 
-    // ---- EnqueuingStore
-    // ---------------------------------------------------------------------------------------
+    // ---- EnqueuingStore -------------------------------------------------------------------------
 
     /// Inserts rows from any range, single-pass ones too, a thousand a statement; each thousand is a
     /// transaction. Gives their number. A priority is written as it is; a delay needs `.due_at` and throws an
@@ -199,16 +194,14 @@ public:
         });
     }
 
-    // ---- NotifyingStore
-    // ---------------------------------------------------------------------------------------
+    // ---- NotifyingStore -------------------------------------------------------------------------
 
     /// Wakes when this object enqueues. Rows of other processes are found by polling.
     [[nodiscard]] detail::WakeSubscription subscribe(std::function<void()> wake) {
         return {std::shared_ptr<detail::WakeList>{core_, &core_->wakes}, std::move(wake)};
     }
 
-    // ---- InspectableStore
-    // -------------------------------------------------------------------------------------
+    // ---- InspectableStore -----------------------------------------------------------------------
 
     [[nodiscard]] Counts counts(std::size_t at_most) {
         Counts counts;
@@ -260,8 +253,7 @@ public:
         return static_cast<std::size_t>(n);
     }
 
-    // ---- for people
-    // -------------------------------------------------------------------------------------------
+    // ---- for people -----------------------------------------------------------------------------
 
     /// Every mismatch between mapping and table, fatal or not, each with what mends it.
     [[nodiscard]] std::vector<Finding> verify() {
@@ -298,22 +290,6 @@ private:
     [[nodiscard]] Checkout acquire_for_user() const {
         if (auto connection = core_->pool.try_acquire(Lane::shared)) return std::move(*connection);
         return core_->pool.acquire(Lane::settle);
-    }
-    void settle_on(typename D::Connection& c, std::span<Settlement<row_type, key_type> const> settlements,
-                   std::span<Ack> acks) {
-        core_->settle(c, settlements, acks, core_->sql.settle, core_->sql.erase, {{"owner", core_->owner}});
-    }
-    void settle_apart(typename D::Connection& c, std::span<Settlement<row_type, key_type> const> settlements,
-                      std::span<Ack> acks) {
-        for (std::size_t i = 0; i < settlements.size(); ++i) {
-            try {
-                settle_on(c, settlements.subspan(i, 1), acks.subspan(i, 1));
-            } catch (Error const& e) {
-                if (e.retryable() || e.maybe_applied() || c.lost()) throw;
-                auto const buried = Core::buried(settlements[i], e.what());
-                settle_on(c, {&buried, 1}, acks.subspan(i, 1));
-            }
-        }
     }
     static void check_delay(EnqueueOptions const& options) {
         if (!can::delay && options.delay > Duration::zero())

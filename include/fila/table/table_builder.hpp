@@ -46,8 +46,7 @@ public:
 
     constexpr explicit Table(TableName name, std::tuple<Parts...> parts = {}) : name_{name}, parts_{parts} {}
 
-    // ---- what every mapping has
-    // -------------------------------------------------------------------------------
+    // ---- what every mapping has -----------------------------------------------------------------
 
     /// The column that names a row for ever: unique, never changed. An integer, text, Bytes or Uuid.
     template <class M, class Class, class C = codec<typename detail::unwrap_optional<M>::type>>
@@ -98,8 +97,7 @@ public:
             detail::Fixed{detail::checked_identifier(name), {}, static_cast<std::int64_t>(value), true});
     }
 
-    // ---- optional columns, each an ability
-    // --------------------------------------------------------------------
+    // ---- optional columns, each an ability ------------------------------------------------------
 
     /// A time: until when a claimed row is ours. Leased, heartbeats, rescue. Wants a fence beside it.
     constexpr auto lease_until(std::string_view name) const {
@@ -128,8 +126,7 @@ public:
     /// Text: why the last attempt failed.
     constexpr auto last_error(std::string_view name) const { return control<column_role::last_error>(name); }
 
-    // ---- for stores
-    // -------------------------------------------------------------------------------------------
+    // ---- for stores -----------------------------------------------------------------------------
 
     [[nodiscard]] constexpr TableName const& name() const noexcept { return name_; }
     /// The part with this role; a compile error if it is not mapped.

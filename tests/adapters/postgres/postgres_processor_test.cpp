@@ -5,6 +5,7 @@
 #include <fila/executor/inline_executor.hpp>
 #include <fila/executor/thread_pool.hpp>
 #include <fila/processor/processor.hpp>
+#include <fila/retry/no_retry.hpp>
 
 #include <atomic>
 #include <stdexcept>
@@ -63,4 +64,29 @@ TEST_CASE("case 60: a handler that commits the claim's transaction completes not
     CHECK(completed == 0);
     CHECK(box.get("SELECT status FROM {s}.tasks") != "completed");
     CHECK(box.idle_in_transaction() == 0);
+}
+
+TEST_CASE("case 42: a status word that the table refuses fails its row alone, by the retry policy's word") {
+    Sandbox box;
+    create_tasks(box, 3);
+    box.run(
+        "ALTER TABLE {s}.tasks ADD CHECK (status IN ('pending', 'processing', 'completed', 'dead', 'paid'))");
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    auto const word = [](Task const& task) { return fila::complete(task.id == 2 ? "nonsense" : "paid"); };
+    auto const check = [&](fila::Report const& report) {
+        CHECK(report.completed == 2);
+        CHECK(report.dead_lettered == 1);
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.tasks WHERE status = 'paid'") == 2);
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.tasks WHERE status = 'dead' AND id = 2 AND failures = 1 "
+                           "AND error LIKE '%check constraint%'") == 1);
+        CHECK(box.idle_in_transaction() == 0);
+    };
+    SECTION("leased") {
+        fila::Processor p{store, fila::InlineExecutor{}, word, fila::NoRetry{}, fila::Pace{.batch = 3}};
+        check(p.drain());
+    }
+    SECTION("in a transaction") {
+        fila::Processor p{store, fila::InlineExecutor{}, word, fila::NoRetry{}, fila::InTransaction{}};
+        check(p.drain());
+    }
 }

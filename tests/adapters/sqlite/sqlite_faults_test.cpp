@@ -66,8 +66,7 @@ std::string refusal(Config const& config) {
 
 }  // namespace
 
-// ---- transactions
-// -----------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
 TEST_CASE("sqlite transaction: the status and the handler's writes are committed together, or not at all") {
     SqliteFile file;
@@ -196,8 +195,7 @@ TEST_CASE("sqlite transaction: a verb that meets it waits for its patience and s
     CHECK(store.counts(10).pending == 2);
 }
 
-// ---- many threads, many stores
-// ------------------------------------------------------------------------------------
+// ---- many threads, many stores ------------------------------------------------------------------
 
 TEST_CASE("case 4: two stores with two threads each claim every row once") {
     SqliteFile file;
@@ -355,8 +353,7 @@ TEST_CASE("case 85: a store is refused to the child of a fork, and the parent's 
     CHECK(PlainConnection{file.path()}.text("PRAGMA integrity_check") == "ok");
 }
 
-// ---- locks and logs
-// ---------------------------------------------------------------------------------------------
+// ---- locks and logs -----------------------------------------------------------------------------
 
 TEST_CASE(
     "case 94: a store that reads and then writes while others commit is never told 'database is locked'") {
@@ -509,8 +506,7 @@ TEST_CASE("case 14: a store opened again is another owner, and the ghost of the 
     CHECK(settle(second, anew, fila::complete()) == Ack::applied);
 }
 
-// ---- files
-// ------------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 TEST_CASE("case 101: a full disk is a retryable error, and all goes on when there is room") {
     SqliteFile file;
