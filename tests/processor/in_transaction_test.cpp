@@ -4,6 +4,7 @@
 #include "support/gate.hpp"
 #include "support/running.hpp"
 #include "support/scripted_store.hpp"
+#include "support/watched_clock.hpp"
 #include <fila/executor/thread_pool.hpp>
 #include <fila/limiter/fixed_limiter.hpp>
 #include <fila/observer/counting_observer.hpp>
@@ -179,6 +180,38 @@ TEST_CASE(
     CHECK(world.written == 1);
     CHECK(world.row(1).history.failures == 0);
     CHECK(p.drain().completed == 1);
+    CHECK(world.no_locks());
+}
+
+TEST_CASE("in a transaction: a drain whose commits all fail gives up, and handlers do not run for nothing") {
+    World world{100};
+    std::atomic<int> runs{0};
+    world.store.fail(Verb::commit, When::before, lost_request(), 1'000'000);
+    auto p = world.alone(world.writing([&](int) { return ++runs, fila::complete(); }), {.max_faults = 5});
+    Running running{p, {}};
+    REQUIRE(eventually([&] { return world.clock.advance(10ms), running.over(); }));
+    CHECK_THROWS_WITH(running.wait(), "connection lost");
+    CHECK(runs == 5);
+    CHECK(p.last_report().unsettled == 5);
+    CHECK(adds_up(p.last_report()));
+    CHECK(world.written == 0);
+    CHECK(world.no_locks());
+}
+
+TEST_CASE("in a transaction: a run whose commits all fail waits ever longer, and recovers by itself") {
+    World world{3};
+    fila_tests::WatchedClock const watched{world.clock};
+    std::atomic<int> runs{0};
+    world.store.fail(Verb::commit, When::before, lost_request(), 1'000'000);
+    fila::Processor p{world.store, fila::InlineExecutor{}, [&](int const&) { ++runs; },
+                      watched,     fila::InTransaction{},  fila::Pace{.interval = 1s, .max_backoff = 10s}};
+    Running running{p};
+    REQUIRE(watched.pass(10min, 1s, 1));
+    CHECK(runs >= 40);
+    CHECK(runs <= 200);
+    world.store.heal();
+    REQUIRE(watched.pass(1min, 1s, 1));
+    CHECK(running.stop().completed == 3);
     CHECK(world.no_locks());
 }
 

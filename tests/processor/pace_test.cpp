@@ -179,6 +179,30 @@ TEST_CASE("a limiter that grants nothing for a while, and does not say when, is 
     CHECK(running.wait().completed == 20);
 }
 
+TEST_CASE("a limiter that throws grants nothing, is reported, and is asked again soon but not at once") {
+    struct Broken {
+        using policy_role = fila::limiter_role;
+        std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
+        [[nodiscard]] std::size_t acquire(std::size_t) const {
+            ++*asked;
+            throw std::runtime_error{"no limit is known"};
+        }
+        void release(std::size_t) const {}
+    };
+    World world{20};
+    Broken const broken;
+    fila::Processor p{world.store,   fila::InlineExecutor{}, [](int const&) {},
+                      world.watched, fila::InTransaction{},  broken,
+                      world.count};
+    Running running{p};
+    REQUIRE(world.watched.pass(1min, 50ms, 1));
+    CHECK(*broken.asked > 300);
+    CHECK(*broken.asked <= 601);
+    auto const report = running.stop();
+    CHECK(report.claimed == 0);
+    CHECK(report.errors == static_cast<std::size_t>(*broken.asked));
+}
+
 TEST_CASE("on the caller's thread too, a row that took long is settled before the next is begun") {
     World world{20};
     std::size_t most = 0;
@@ -250,6 +274,33 @@ TEST_CASE("a fixed batch is what is asked for, and two of them at most are in ha
     CHECK(p.drain().completed == 100);
     CHECK(most <= 10);
     for (auto const limit : world.store.claim_limits()) CHECK(limit <= 5);
+}
+
+// ---- rows that come back ------------------------------------------------------------------------------------
+
+TEST_CASE("a row that is put off for no time at all comes back once a sweep, not as fast as passes go") {
+    World world{1};
+    int runs = 0;
+    auto const count_and = [&](auto then) { return [&runs, then](int const&) { return ++runs, then(); }; };
+    auto const watch = [&](auto handler) {
+        fila::Processor p{world.store,   fila::InlineExecutor{}, handler,
+                          world.watched, fila::NextPass{},       fila::Pace{.interval = 10s, .sweep = 1s}};
+        Running running{p};
+        CHECK(world.watched.pass(1min, 50ms, 2));
+        CHECK(adds_up(running.stop()));
+    };
+    SECTION("NextPass") {
+        watch(count_and([]() -> fila::Outcome { throw std::runtime_error{"no"}; }));
+        CHECK(world.row(1).history.failures == static_cast<unsigned>(runs));
+    }
+    SECTION("the handler asks for it") {
+        watch(count_and([] { return fila::retry(0s); }));
+    }
+    SECTION("a snooze") {
+        watch(count_and([] { return fila::snooze(0s); }));
+    }
+    CHECK(runs >= 30);
+    CHECK(runs <= 61);
 }
 
 // ---- when it looks ------------------------------------------------------------------------------------------

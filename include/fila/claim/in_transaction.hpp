@@ -18,8 +18,8 @@ namespace fila::inline v1 {
 /// needs a connection of the store: workers ≤ connections is checked at construction. On SQLite a transaction
 /// is the one writer of the file, so one row is in hand at a time and others wait.
 ///
-///   fila::Processor p{store, fila::InlineExecutor{}, pay, fila::InTransaction{}};   // a cron job: one
-///   thread p.drain();
+///   fila::Processor p{store, fila::InlineExecutor{}, pay, fila::InTransaction{}};
+///   p.drain();   // a cron job, on this thread alone
 struct InTransaction {
     using policy_role = claim_role;
 

@@ -66,7 +66,7 @@ private:
         }
         if (!pass_over_) {
             if (rescue_due(now)) return state_ = State::rescue, Step{Step::again};
-            if (now >= retry_at_ && reserve()) return state_ = State::claim, Step{Step::again};
+            if (now >= claims_from() && reserve()) return state_ = State::claim, Step{Step::again};
         }
         if (runs_chunks() && ledger_.work()) return work(now);
         if (over()) return close(ledger_.ends_at);
@@ -84,10 +84,14 @@ private:
         if (ledger_.pool.empty() || ledger_.refused()) return true;
         return ledger_.meter.cheap() && !ledger_.limited();
     }
+    /// Not before, after faults: of the store's verbs here, of commits in the workers' hands.
+    [[nodiscard]] TimePoint claims_from() const noexcept {
+        return std::max(retry_at_, ledger_.claims_from());
+    }
     /// Of a pass under way that has no room: what time alone can change.
     [[nodiscard]] TimePoint next_event(TimePoint now) const noexcept {
         auto t = ledger_.mode == Mode::run ? later(pass_began_, pace().sweep) : TimePoint::max();
-        if (now < retry_at_) t = std::min(t, retry_at_);
+        if (auto const from = claims_from(); now < from) t = std::min(t, from);
         // A limiter may be shared, or grant by the time: nobody rings then.
         if (denied_)
             t = std::min(t, later(now, std::min<Duration>(pace().interval, std::chrono::milliseconds{100})));
@@ -167,12 +171,23 @@ private:
         if (room.rows == 0) return false;
         bool const busy = ledger_.work();
         if (busy && room.rows * 2 < room.batch) return false;
-        auto const got = ledger_.parts.limiter.acquire(std::min(room.rows, room.batch));
+        auto const got = acquire(std::min(room.rows, room.batch));
         if (denied_ = got == 0; denied_) return false;
         if (busy && got * 2 < room.batch) return ledger_.parts.limiter.release(got), false;
         slots_ = got;
         flight_ = ledger_.new_flight();
         return true;
+    }
+    /// A limiter that throws grants nothing, and is asked again later.
+    [[nodiscard]] std::size_t acquire(std::size_t rows) noexcept {
+        try {
+            return ledger_.parts.limiter.acquire(rows);
+        } catch (std::exception const& e) {
+            ledger_.tally.fault("limiter", e.what(), true);
+        } catch (...) {
+            ledger_.tally.fault("limiter", "an exception that is not a std::exception", true);
+        }
+        return 0;
     }
     Step claim() {
         auto const asked_at = clock().now();
@@ -209,25 +224,25 @@ private:
             ledger_.drop(flight_);
             // With more to come but nothing to be had just now (no free connection): soon again.
             if (supply_ == Supply::more)
-                retry_at_ = later(now, fault_backoff(nothing_had_++, pace().interval, now));
+                retry_at_ = later(now, fault_backoff(nothing_had_++, poll(), now));
         } else {
             nothing_had_ = 0;
             ledger_.tally.claimed(n);
             flight_->prepare();
-            handed_out_ += n - set_aside_our_own();
+            handed_out_ += n - set_aside_our_own(now);
             ledger_.publish(flight_);
         }
         if (supply_ != Supply::more) end_pass(now);
         return {Step::again};
     }
     /// A row whose lease was lost in an outage may come back while its handler still runs here: it is never
-    /// run beside itself, but given back. Only rows that have crashed can be such, where crashes are counted.
-    std::size_t set_aside_our_own() {
+    /// run beside itself, but given back.
+    std::size_t set_aside_our_own([[maybe_unused]] TimePoint now) {
         std::size_t n = 0;
         if constexpr (P::leasing) {
             for (std::uint32_t i = 0; i < flight_->size(); ++i) {
-                if (offers_v<S, ability::crashes> && flight_->history(i).crashes == 0) continue;
-                if (!ledger_.holds(flight_->ticket(i).key, flight_)) continue;
+                bool const crashed = !offers_v<S, ability::crashes> || flight_->history(i).crashes > 0;
+                if (!ledger_.holds(flight_->ticket(i).key, flight_, crashed, now)) continue;
                 flight_->mark(i).stop.store(StopReason::lease_lost, std::memory_order_relaxed);
                 ++n;
             }

@@ -41,9 +41,10 @@ public:
     std::vector<Outcome> outcomes;
     std::vector<Verdict> verdicts;
     TimePoint leased_until{};      ///< by our clock; how long the leases certainly last
-    std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are the two below
+    std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are those below
     std::uint32_t unsettled = 0;
     bool in_use = false;
+    bool lost_some = false;  ///< a row of it, by the store's word
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
     [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return i >= batch.rows().size(); }
@@ -76,6 +77,7 @@ public:
             if (m.source.stop_possible()) m.source = std::stop_source{std::nostopstate};
         }
         unsettled = n;
+        lost_some = false;
     }
     void open() noexcept { word_.store(std::uint64_t{size()} << 32, std::memory_order_release); }
     [[nodiscard]] std::uint32_t untaken() const noexcept {

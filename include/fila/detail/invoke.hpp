@@ -67,11 +67,19 @@ public:
     /// A failed attempt: the retry policy decides, the observer hears of it. Also for a settle that a store
     /// refused.
     void fail(std::uint32_t i, std::string_view what) noexcept {
-        flight_.outcomes[i] = decide(i, what, nullptr);
-        flight_.verdicts[i] = Verdict::thrown;
+        put(i, decide(i, what, nullptr), Verdict::thrown);
     }
 
 private:
+    /// Put off for no time at all, a row would come back as fast as passes go, where they go at once.
+    void put(std::uint32_t i, Outcome o, Verdict verdict) noexcept {
+        bool const waits = o.kind() == Outcome::Kind::retry || o.kind() == Outcome::Kind::snooze;
+        if (P::delays && ledger_.mode == Mode::run && waits && o.delay() == Duration::zero())
+            o.put_off(ledger_.parts.pace.sweep);
+        flight_.outcomes[i] = std::move(o);
+        flight_.verdicts[i] = verdict;
+    }
+
     /// Asked just before the start, not when the chunk was taken.
     bool startable(std::uint32_t i) noexcept {
         auto& m = flight_.mark(i);
@@ -168,8 +176,7 @@ private:
 
     void accept(std::uint32_t i, Outcome o) noexcept {
         if (o.failure()) o = decide(i, o.text(), &o);
-        flight_.outcomes[i] = std::move(o);
-        flight_.verdicts[i] = Verdict::returned;
+        put(i, std::move(o), Verdict::returned);
     }
 
     /// `asked`: what the handler returned, if it returned. It chooses when; the policy chooses whether.

@@ -143,6 +143,7 @@ private:
                     f->leased_until = later(beat_began_, ledger_.parts.strategy.lease);
                 if (acks_[k] == Ack::applied) continue;
                 f->mark(i).lost.store(true, std::memory_order_relaxed);
+                f->lost_some = true;
                 // Perhaps it was settled a moment ago, and so is no loss.
                 if (f->mark(i).settling.load(std::memory_order_relaxed)) continue;
                 L::trip(f->mark(i), StopReason::lease_lost, tokens);

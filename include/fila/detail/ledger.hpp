@@ -4,6 +4,7 @@
 // A thread meets another in three places only: under the ledger's mutex, in a flight's word, in the mailbox.
 #pragma once
 
+#include <fila/detail/backoff.hpp>
 #include <fila/detail/batch_meter.hpp>
 #include <fila/detail/due_hints.hpp>
 #include <fila/detail/flight.hpp>
@@ -183,10 +184,12 @@ public:
         wake_one(lock);
     }
     /// Whether this very row is in hand already: its lease was lost in an outage, and it came back to us.
-    [[nodiscard]] bool holds(key_t<S> const& key, F const* except) {
+    /// Unless it is known to have `crashed`, only where a lease is lost or has run out by our own clock.
+    [[nodiscard]] bool holds(key_t<S> const& key, F const* except, bool crashed, TimePoint now) {
         std::lock_guard lock{mutex_};
         for (auto const& f : flights_) {
             if (!f.in_use || &f == except) continue;
+            if (!crashed && !f.lost_some && now < f.leased_until) continue;
             for (std::uint32_t i = 0; i < f.size(); ++i)
                 if (!f.mark(i).settled.load(std::memory_order_relaxed) && f.ticket(i).key == key) return true;
         }
@@ -280,6 +283,22 @@ public:
         if (due.note(later(parts.clock.now(), delay))) claimer->bell().ring();
     }
 
+    // ---- commits: workers -------------------------------------------------------------------------------
+    void commit_worked() noexcept { commit_faults_.store(0, std::memory_order_relaxed); }
+    /// In a catch block. While a database takes no commits, handlers run for nothing: from the second in a
+    /// row on, each puts off the next claim; and a drain gives up, as it does for every other verb.
+    void commit_failed() noexcept {
+        auto const before = commit_faults_.fetch_add(1, std::memory_order_relaxed);
+        if (before == 0 && parts.pace.max_faults > 1) return;
+        auto const now = parts.clock.now();
+        auto const until = later(now, fault_backoff(before, parts.pace.max_backoff, now));
+        claims_from_.store(until.time_since_epoch().count());
+        if (mode == Mode::run || before + 1 < parts.pace.max_faults) return;
+        fail(std::current_exception());
+        stop(StopReason::cancelled);
+    }
+    [[nodiscard]] TimePoint claims_from() const noexcept { return TimePoint{Duration{claims_from_.load()}}; }
+
     // ---- stop reasons: keeper, claimer ------------------------------------------------------------------
     template <class Each>  // Each(F&, row) for every row in hand that is not settled, under the lock
     void each_in_hand(Each each) {
@@ -364,6 +383,8 @@ private:
 
     std::atomic<StopReason> stop_{StopReason::none};
     std::atomic<Duration::rep> stop_began_{TimePoint::max().time_since_epoch().count()};
+    std::atomic<Duration::rep> claims_from_{TimePoint::min().time_since_epoch().count()};
+    std::atomic<unsigned> commit_faults_{0};
     std::atomic<bool> woken_{false}, refused_{false};
     alignas(64) std::atomic<F*> front_{nullptr};
     alignas(64) std::atomic<Chunk*> mailbox_{nullptr};

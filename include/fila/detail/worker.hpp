@@ -124,7 +124,7 @@ private:
                     if (thrown) transaction.back();
                 auto const ack = settle_one(f, transaction, thrown);
                 if (ack == Ack::applied)
-                    transaction.commit();
+                    transaction.commit(), ledger_.commit_worked();
                 else
                     ledger_.tally.fault("settle", lost_in_transaction, false);
                 count_one(counts, ack, f.outcomes[0].kind());
@@ -132,6 +132,7 @@ private:
                 return ledger_.tally.settled(counts);
             } catch (Error const& e) {
                 ledger_.tally.fault("commit", e.what(), e.retryable());
+                if (e.retryable() || e.maybe_applied()) ledger_.commit_failed();
                 if (e.maybe_applied()) return ++counts.in_doubt, ledger_.tally.settled(counts);
                 if (e.retryable() || thrown) break;
                 // The database refuses what the handler left: that is the row's failure, and is recorded as
@@ -139,10 +140,12 @@ private:
                 Invoker<L>{ledger_, f}.fail(0, e.what());
                 thrown = true;
             } catch (std::exception const& e) {
-                ledger_.tally.fault("commit", e.what(), false);
+                ledger_.tally.fault("commit", e.what(), true);
+                ledger_.commit_failed();
                 break;
             } catch (...) {
-                ledger_.tally.fault("commit", "an exception that is not a std::exception", false);
+                ledger_.tally.fault("commit", "an exception that is not a std::exception", true);
+                ledger_.commit_failed();
                 break;
             }
         }

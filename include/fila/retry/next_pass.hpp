@@ -7,7 +7,7 @@
 namespace fila::inline v1 {
 
 /// The row is tried again in the next pass, however often it has failed: at each `drain`, or in `run` after
-/// Pace::sweep at most. Needs no column, so it is the default where the table cannot delay a row.
+/// Pace::sweep (Pace::interval where the table cannot delay a row). Needs no column, so it is the default where the table cannot delay a row.
 /// There is no cap: a row that always fails is tried for ever. Where the table has the columns, prefer
 /// ExponentialBackoff (the default there) or FixedDelay; NoRetry gives up at once.
 /// Thread safety: stateless.

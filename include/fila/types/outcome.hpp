@@ -46,6 +46,8 @@ public:
     [[nodiscard]] Duration delay() const noexcept {
         return delay_ < Duration::zero() ? Duration::zero() : delay_;
     }
+    /// Changes how long the row waits; the engine's own.
+    void put_off(Duration delay) noexcept { delay_ = delay; }
     /// The status word of `complete(word)`, else the reason; empty if none was given.
     [[nodiscard]] std::string_view text() const noexcept {
         return text_ ? std::string_view{*text_} : std::string_view{};
@@ -66,10 +68,11 @@ private:
 /// The row is done. `status` is your own final word where the store keeps one ("paid"); empty: the mapping's.
 inline Outcome complete(std::string status = {}) { return {Outcome::Kind::complete, {}, std::move(status)}; }
 /// The attempt failed; try again after `after`. The retry policy may still say that it was the last one.
+/// Zero means the next pass: of a `run`, not before Pace::sweep.
 inline Outcome retry(Duration after, std::string why = {}) {
     return {Outcome::Kind::retry, after, std::move(why)};
 }
-/// Not now: the row waits for `after`, and no attempt is spent.
+/// Not now: the row waits for `after`, and no attempt is spent. Zero means the same as for `retry`.
 inline Outcome snooze(Duration after) { return {Outcome::Kind::snooze, after, {}}; }
 /// Finished on purpose without being done (obsolete, a duplicate). Final, not a failure.
 inline Outcome discard(std::string why = {}) { return {Outcome::Kind::discard, {}, std::move(why)}; }
