@@ -2,7 +2,7 @@
 // PackageRoot: a private root directory with dpkg's records in it, to be altered at will.
 #pragma once
 
-#include "child_process.hpp"
+#include "support/child_process.hpp"
 
 #include <filesystem>
 #include <fstream>

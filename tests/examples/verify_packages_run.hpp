@@ -2,7 +2,7 @@
 // verify_packages as a program under test: its command line, its table, its run log.
 #pragma once
 
-#include "child_process.hpp"
+#include "support/child_process.hpp"
 #include "package_root.hpp"
 
 #include <pqxx/pqxx>

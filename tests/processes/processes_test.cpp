@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Several processes, each with several workers, on one table: every row runs once.
-#include "examples/child_process.hpp"
+#include "support/child_process.hpp"
 #include "processes/shared_jobs.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"

@@ -5,6 +5,8 @@
 #   postgres_server.sh run CMD ARG…   start, run CMD with FILA_TEST_POSTGRES set, stop; the exit status is CMD's
 #   eval "$(postgres_server.sh start)"  start and export FILA_TEST_POSTGRES and FILA_TEST_POSTGRES_DIR
 #   postgres_server.sh stop [DIR]     stop that one (default: $FILA_TEST_POSTGRES_DIR) and remove its directory
+#   postgres_server.sh crash DIR      end it as a crash does (stop -m immediate); its data stay
+#   postgres_server.sh boot DIR       start it again, on what it left
 #
 # Needs any installed PostgreSQL (PATH, pg_config, or the usual places; FILA_POSTGRES_BIN names another). As root
 # the server runs as user `postgres`, since it refuses root. The server log is DIR/log (FILA_TEST_POSTGRES_LOG).
@@ -48,6 +50,20 @@ as_server_user() {
     fi
 }
 
+# Starts the server of a directory. FILA_POSTGRES_OPTIONS holds more options, such as "-c max_connections=20".
+boot_server() {
+    as_server_user "$(find_binaries)/pg_ctl" -D "$1/data" -w -t 60 -l "$1/log" -o "-c listen_addresses='' -k $1 \
+        -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=100 -c deadlock_timeout=100ms \
+        -c autovacuum=off -c log_line_prefix='%a|%p|' ${FILA_POSTGRES_OPTIONS:-}" start >"$1/start.log" 2>&1
+}
+
+ours() {
+    case $1 in
+    /tmp/fila-pg-*) ;;
+    *) fail "'$1' is not a directory that this script made" ;;
+    esac
+}
+
 start_server() {
     bin=$(find_binaries)
     # Not $TMPDIR: a socket path has at most 107 bytes, and user postgres must reach it.
@@ -66,9 +82,7 @@ start_server() {
         rm -rf "$dir"
         fail "initdb failed"
     fi
-    if ! as_server_user "$bin/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/log" -o "-c listen_addresses='' -k $dir \
-        -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=100 -c deadlock_timeout=100ms \
-        -c autovacuum=off -c log_line_prefix='%a|%p|'" start >"$dir/start.log" 2>&1; then
+    if ! boot_server "$dir"; then
         cat "$dir/start.log" "$dir/log" >&2 2>/dev/null || true
         rm -rf "$dir"
         fail "the server did not start"
@@ -81,10 +95,7 @@ start_server() {
 
 stop_server() {
     dir=$1
-    case $dir in
-    /tmp/fila-pg-*) ;;
-    *) fail "'$dir' is not a directory that this script made" ;;
-    esac
+    ours "$dir"
     [ -d "$dir" ] || return 0
     (
         cd /
@@ -103,6 +114,22 @@ start)
     ;;
 stop)
     stop_server "${2:-${FILA_TEST_POSTGRES_DIR:-}}"
+    ;;
+crash)
+    ours "$2"
+    cd /
+    as_server_user "$(find_binaries)/pg_ctl" -D "$2/data" -m immediate -w stop >"$2/stop.log" 2>&1 || {
+        cat "$2/stop.log" >&2
+        fail "the server did not stop"
+    }
+    ;;
+boot)
+    ours "$2"
+    cd /
+    boot_server "$2" || {
+        cat "$2/start.log" >&2
+        fail "the server did not start"
+    }
     ;;
 run)
     shift
@@ -123,7 +150,7 @@ run)
     exit "$status"
     ;;
 *)
-    sed -n '3,10p' "$0" >&2
+    sed -n '3,12p' "$0" >&2
     exit 2
     ;;
 esac

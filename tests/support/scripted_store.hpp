@@ -49,8 +49,7 @@ public:
     explicit ScriptedStore(fila::ManualClock clock, fila::MemoryOptions options = {.keep_finished = true})
         : s_{std::make_shared<State>(clock, options)} {}
 
-    // ---- the script: all of it before a run, or from a hook
-    // ----------------------------------------------------
+    // ---- the script: all of it before a run, or from a hook -------------------------------------
     /// Fails the next `times` calls of a verb.
     void fail(Verb verb, When when, fila::Error const& error, unsigned times = 1) {
         std::lock_guard lock{s_->mutex};
@@ -70,8 +69,7 @@ public:
     /// Looks into each settle; what it throws, the settle throws, before it has changed anything.
     void inspect_settles(std::function<void(Settlements)> look) { s_->look = std::move(look); }
 
-    // ---- what happened
-    // -----------------------------------------------------------------------------------------
+    // ---- what happened --------------------------------------------------------------------------
     [[nodiscard]] std::size_t calls(Verb v) const { return s_->calls[index(v)].load(); }
     [[nodiscard]] std::vector<std::size_t> claim_limits() const {
         std::lock_guard lock{s_->mutex};
@@ -79,8 +77,7 @@ public:
     }
     [[nodiscard]] Inner& table() { return s_->inner; }
 
-    // ---- the store
-    // ---------------------------------------------------------------------------------------------
+    // ---- the store ------------------------------------------------------------------------------
     fila::ClaimResult<cursor_type> claim(Request const& r, Rows& out) {
         return around(Verb::claim, [&] {
             note(r.limit);

@@ -43,8 +43,7 @@ public:
     Channel(Channel const&) = delete;
     Channel& operator=(Channel const&) = delete;
 
-    // ---- putting in
-    // -------------------------------------------------------------------------------------------
+    // ---- putting in -----------------------------------------------------------------------------
 
     /// Waits for room. False, and `value` untouched, if the channel is closed.
     template <class U = T>
@@ -68,8 +67,7 @@ public:
         return put(lock, std::forward<U>(value));
     }
 
-    // ---- taking out
-    // -------------------------------------------------------------------------------------------
+    // ---- taking out -----------------------------------------------------------------------------
 
     /// Waits for an item. Empty when the channel is closed and nothing is left.
     std::optional<T> pop() { return pop(std::stop_token{}); }
@@ -102,8 +100,7 @@ public:
         return take_batch(lock, out, max);
     }
 
-    // ---- the whole
-    // --------------------------------------------------------------------------------------------
+    // ---- the whole ------------------------------------------------------------------------------
 
     void close() {
         {

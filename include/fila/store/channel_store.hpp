@@ -60,8 +60,7 @@ public:
     ChannelStore(Channel<T>& channel, std::function<void(dead_letter_type)> on_dead, C clock = {})
         : state_{std::make_unique<State>(channel, std::move(on_dead), std::move(clock))} {}
 
-    // ---- Store
-    // -------------------------------------------------------------------------------------------------
+    // ---- Store ----------------------------------------------------------------------------------
 
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, batch_type& out) {
         std::lock_guard lock{state_->mutex};
@@ -101,8 +100,7 @@ public:
         for (auto& letter : dead) state_->on_dead(std::move(letter));
     }
 
-    // ---- ClosableStore, NotifyingStore
-    // -------------------------------------------------------------------------
+    // ---- ClosableStore, NotifyingStore ----------------------------------------------------------
 
     /// The channel is closed and empty, and no row is in hand or waits for a retry. (A redrive reopens the
     /// store.)
@@ -120,8 +118,7 @@ public:
         return Subscription{std::move(pushes), {state_->wakes, std::move(wake)}};
     }
 
-    // ---- InspectableStore
-    // --------------------------------------------------------------------------------------
+    // ---- InspectableStore -----------------------------------------------------------------------
 
     [[nodiscard]] Counts counts(std::size_t at_most) {
         std::lock_guard lock{state_->mutex};
@@ -153,8 +150,7 @@ public:
         return redrive(keys);
     }
 
-    // ---- for tests
-    // ---------------------------------------------------------------------------------------------
+    // ---- for tests ------------------------------------------------------------------------------
 
     /// A row as it stands; nothing if it is still in the channel, or finished.
     [[nodiscard]] std::optional<MemoryRow<row_type>> find(key_type key) {

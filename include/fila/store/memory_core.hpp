@@ -48,8 +48,7 @@ public:
 
     explicit MemoryCore(bool keep_finished) : keep_finished_{keep_finished} {}
 
-    // ---- rows come in
-    // ------------------------------------------------------------------------------------------
+    // ---- rows come in ---------------------------------------------------------------------------
 
     /// Answers the key of the first; the others follow.
     Key add(std::span<Row> rows, std::int64_t priority, TimePoint due) {
@@ -61,8 +60,7 @@ public:
         return first;
     }
 
-    // ---- rows are taken
-    // ----------------------------------------------------------------------------------------
+    // ---- rows are taken -------------------------------------------------------------------------
 
     /// Appends to `out`; answers how many. `position` follows. A row whose copy throws is broken.
     std::size_t take(std::optional<RowPosition>& position, TimePoint start, std::size_t limit,
@@ -89,8 +87,7 @@ public:
         pending_.insert({r.priority, r.due, key});
     }
 
-    // ---- rows are settled
-    // --------------------------------------------------------------------------------------
+    // ---- rows are settled -----------------------------------------------------------------------
 
     [[nodiscard]] bool owns(RowTicket const& t) { return held(t) != nullptr; }
     [[nodiscard]] bool locks(RowTicket const& t) {
@@ -121,8 +118,7 @@ public:
         }
     }
 
-    // ---- leases
-    // ------------------------------------------------------------------------------------------------
+    // ---- leases ---------------------------------------------------------------------------------
 
     [[nodiscard]] bool extend(RowTicket const& t, TimePoint until) {
         auto* r = held(t);
@@ -149,8 +145,7 @@ public:
         return rescued;
     }
 
-    // ---- people
-    // ------------------------------------------------------------------------------------------------
+    // ---- people ---------------------------------------------------------------------------------
 
     [[nodiscard]] Counts counts(std::size_t at_most) const {
         return {std::min(pending_count_, at_most), std::min(held_count_, at_most),

@@ -64,8 +64,7 @@ public:
     MemoryStore(MemoryStore&&) noexcept = default;
     MemoryStore& operator=(MemoryStore&&) noexcept = default;
 
-    // ---- Store
-    // -------------------------------------------------------------------------------------------------
+    // ---- Store ----------------------------------------------------------------------------------
 
     /// In order of (priority, due, key).
     ClaimResult<cursor_type> claim(request_type const& request, batch_type& out) {
@@ -83,8 +82,7 @@ public:
         }
     }
 
-    // ---- LeasingStore
-    // ------------------------------------------------------------------------------------------
+    // ---- LeasingStore ---------------------------------------------------------------------------
 
     void extend(std::span<ticket_type const> tickets, Duration lease, std::span<Ack> acks) {
         std::lock_guard lock{shared_->mutex};
@@ -97,8 +95,7 @@ public:
         return shared_->core.rescue(limits, shared_->clock.now());
     }
 
-    // ---- TransactionalStore
-    // ------------------------------------------------------------------------------------
+    // ---- TransactionalStore ---------------------------------------------------------------------
 
     /// Nothing if `max_transactions` are open.
     [[nodiscard]] std::optional<Transaction> begin() {
@@ -109,8 +106,7 @@ public:
     }
     [[nodiscard]] std::size_t max_transactions() const noexcept { return shared_->options.max_transactions; }
 
-    // ---- EnqueuingStore, NotifyingStore
-    // ------------------------------------------------------------------------
+    // ---- EnqueuingStore, NotifyingStore ---------------------------------------------------------
 
     /// Puts in a range of rows (or of what converts to rows); answers how many. All or none, if the range
     /// throws.
@@ -136,8 +132,7 @@ public:
         return {shared_->wakes, std::move(wake)};
     }
 
-    // ---- InspectableStore
-    // --------------------------------------------------------------------------------------
+    // ---- InspectableStore -----------------------------------------------------------------------
 
     /// Rows that an open transaction holds count as pending: that is their status.
     [[nodiscard]] Counts counts(std::size_t at_most) {
@@ -166,8 +161,7 @@ public:
         return redrive(keys);
     }
 
-    // ---- for tests
-    // ---------------------------------------------------------------------------------------------
+    // ---- for tests ------------------------------------------------------------------------------
 
     /// The row as it stands; nothing if it was never put in, or was erased when it was finished.
     [[nodiscard]] std::optional<MemoryRow<Row>> find(key_type key) {

@@ -50,8 +50,7 @@ using ticket_t = Ticket<key_t<S>>;
 template <class S>
 using settlement_t = Settlement<row_t<S>, key_t<S>>;
 
-// ---- atoms: one member each, so that a diagnostic can name the one that is missing
-// ----------------------------
+// ---- atoms: one member each, so that a diagnostic can name the one that is missing --------------
 
 template <class S>
 concept HasRowType = requires { typename S::row_type; } && std::movable<row_t<S>>;
@@ -77,8 +76,7 @@ concept HasSettle =
 template <class S>
 concept Store = HasClaim<S> && HasSettle<S>;
 
-// ---- refinements
-// ----------------------------------------------------------------------------------------------
+// ---- refinements --------------------------------------------------------------------------------
 
 /// Bounds of one rescue. A row whose crash is its `max_crashes`-th is dead-lettered instead of requeued.
 struct RescueLimits {

@@ -47,8 +47,7 @@ public:
 
     StoreProbe(H& h, Findings& f) : harness{h}, store{&h.store()}, findings{f} {}
 
-    // ---- putting in
-    // ----------------------------------------------------------------------------------------------
+    // ---- putting in -----------------------------------------------------------------------------
 
     Key put(EnqueueOptions const& options = {}) { return harness.put(++last_number_, options); }
     std::vector<Key> put_many(std::size_t n) {
@@ -63,8 +62,7 @@ public:
         if constexpr (HasExpire<H>) harness.expire(key);
     }
 
-    // ---- claims
-    // --------------------------------------------------------------------------------------------------
+    // ---- claims ---------------------------------------------------------------------------------
 
     /// One claim, as it is.
     template <class Source>
@@ -108,8 +106,7 @@ public:
         return take_one();
     }
 
-    // ---- the other verbs
-    // -----------------------------------------------------------------------------------------
+    // ---- the other verbs ------------------------------------------------------------------------
 
     template <class Source>
     static Ack settle_in(Source& source, RowTicket const& ticket, Outcome outcome) {
@@ -182,8 +179,7 @@ public:
         store = &harness.store();
     }
 
-    // ---- what the data say
-    // ---------------------------------------------------------------------------------------
+    // ---- what the data say ----------------------------------------------------------------------
 
     RowState state(Key const& key) { return harness.state(key); }
     /// Finished rows may be erased; a dead one only if the harness says so.

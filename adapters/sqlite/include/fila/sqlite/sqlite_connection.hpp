@@ -44,8 +44,7 @@ public:
     /// A memory database is never lost: its content would be.
     [[nodiscard]] bool lost() const noexcept { return lost_ && config_.file != ":memory:"; }
 
-    // ---- statements
-    // -------------------------------------------------------------------------------------------
+    // ---- statements -----------------------------------------------------------------------------
 
     template <class F>
     void run(Statement const& statement, Bindings const& bindings, F on_row) {
@@ -91,8 +90,7 @@ public:
         });
     }
 
-    // ---- transactions
-    // -----------------------------------------------------------------------------------------
+    // ---- transactions ---------------------------------------------------------------------------
 
     void begin() {
         guarded([&] { detail::execute(handle(), "BEGIN IMMEDIATE", "beginning a transaction"); });
@@ -126,8 +124,7 @@ public:
         guarded([&] { detail::execute(handle(), "ROLLBACK TO fila_mark", "going back to the savepoint"); });
     }
 
-    // ---- catalogue
-    // --------------------------------------------------------------------------------------------
+    // ---- catalogue ------------------------------------------------------------------------------
 
     [[nodiscard]] Catalogue catalogue(TableName const& name) {
         return detail::CatalogueReader<Connection>{*this, name}.read();

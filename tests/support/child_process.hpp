@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -35,7 +36,7 @@ struct Ended {
     std::string out, err;
 };
 
-/// Killed when it goes out of scope. One thread uses it.
+/// Killed when it goes out of scope, or when the thread that started it ends. One thread uses it.
 class ChildProcess {
 public:
     explicit ChildProcess(std::vector<std::string> const& command)
@@ -47,6 +48,7 @@ public:
         if (pid_ < 0) throw std::system_error{errno, std::generic_category(), "fork"};
         started_as_ = pid_;
         if (pid_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             ::dup2(out_, STDOUT_FILENO), ::dup2(err_, STDERR_FILENO);
             ::execvp(argv[0], argv.data());
             ::_exit(127);
@@ -75,8 +77,8 @@ public:
         if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = 0;
         return pid_ == 0;
     }
-    Ended wait() {
-        wait_until([&] { return ended(); }, "the end of a process");
+    Ended wait(std::chrono::seconds budget = std::chrono::seconds{60}) {
+        wait_until([&] { return ended(); }, "the end of a process", budget);
         return {.exit_code = WIFEXITED(status_) ? WEXITSTATUS(status_) : -1,
                 .signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0,
                 .out = read_all(out_),
