@@ -7,13 +7,15 @@
 #include <fila/sqlite/sqlite_store.hpp>
 #include <fila/table/job_table.hpp>
 
+#include <range/v3/view/iota.hpp>
+#include <range/v3/view/transform.hpp>
+
 #include <atomic>
 #include <cstdio>
 #include <iostream>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -22,9 +24,9 @@ int main() {
     std::remove("mails.db");
     fila::sqlite::SqliteStore store{fila::sqlite::Config{"mails.db"}, fila::job_table<std::string>("mails"),
                                     fila::OnStart::migrate};
-    std::vector<fila::Job<std::string>> mails;
-    for (int i = 1; i <= 20; ++i) mails.push_back({.payload = "mail " + std::to_string(i)});
-    store.enqueue(mails);
+    store.enqueue(ranges::views::iota(1, 21) | ranges::views::transform([](int n) {
+                      return fila::Job<std::string>{.payload = "mail " + std::to_string(n)};
+                  }));
 
     std::atomic<int> sent = 0;
     auto const send = [&](fila::Job<std::string> const& mail, fila::Context& context) {
