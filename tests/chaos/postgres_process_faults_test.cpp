@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// PostgreSQL: what happens to the worker processes.
+#include "chaos/ordeal.hpp"
+#include "chaos/postgres_bed.hpp"
+
+using namespace fila_chaos;
+
+namespace {
+
+void kill_workers(Strategy strategy) {
+    PostgresBed bed;
+    Ordeal ordeal{"SIGKILL of random workers", bed, strategy, {.processes = 3}};
+    while (ordeal.goes_on()) {
+        pause(ordeal.fleet().some_ms(50, 300));
+        ordeal.fleet().kill(ordeal.fleet().any());
+    }
+    ordeal.ceased();
+    auto const v = ordeal.finish();
+    CHECK(v.extra_runs > 0);  // else nobody died with a row in hand
+}
+
+void stop_and_continue(Strategy strategy) {
+    PostgresBed bed;
+    Ordeal ordeal{"SIGSTOP for longer than the lease, SIGCONT", bed, strategy, {.options = {"work=100-300"}}};
+    while (ordeal.goes_on()) {
+        auto& sleeper = ordeal.fleet()[0];
+        sleeper.signal(SIGSTOP);
+        pause(lease * 2);
+        sleeper.signal(SIGCONT);
+        pause(300ms);
+    }
+    ordeal.ceased();
+    auto const v = ordeal.finish();
+    if (strategy == Strategy::leased) {
+        CHECK(v.extra_runs > 0);           // the rows of the sleeper ran elsewhere
+        CHECK(ordeal.totals()["lost"] > 0);  // and what it said of them was refused
+        CHECK(v.told > 0);
+    } else {
+        CHECK(v.told == 0);  // a transaction lasts as long as its connection
+    }
+}
+
+void terminate_workers(Strategy strategy) {
+    PostgresBed bed;
+    Ordeal ordeal{"SIGTERM and a second SIGTERM", bed, strategy, {.options = {"work=5-100"}}};
+    while (ordeal.goes_on()) {
+        pause(ordeal.fleet().some_ms(0, 250));
+        ordeal.fleet().terminate(ordeal.fleet().any(), 1);
+        ordeal.fleet().start();
+    }
+    ordeal.ceased();
+    auto const v = ordeal.finish();
+    // A stop in order costs nothing: each row ran once, and those that were to fail twice.
+    CHECK(v.extra_runs == ordeal.totals()["retried"]);
+}
+
+}  // namespace
+
+TEST_CASE("case 15: random workers are killed again and again: no row is lost or settled twice, leased") {
+    kill_workers(Strategy::leased);
+}
+TEST_CASE("random workers are killed again and again: effects and statuses agree, in transactions") {
+    kill_workers(Strategy::in_transaction);
+}
+TEST_CASE("case 27: a worker stopped for longer than its lease is told and refused, leased") {
+    stop_and_continue(Strategy::leased);
+}
+TEST_CASE("a worker stopped for long keeps its rows while its connections live, in transactions") {
+    stop_and_continue(Strategy::in_transaction);
+}
+TEST_CASE("case 20, 22: two SIGTERM at any time end a worker in order, and cost no row anything, leased") {
+    terminate_workers(Strategy::leased);
+}
+TEST_CASE("case 37: two SIGTERM at any time end a worker in order, in transactions") {
+    terminate_workers(Strategy::in_transaction);
+}
