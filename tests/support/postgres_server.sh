@@ -54,7 +54,7 @@ as_server_user() {
 boot_server() {
     as_server_user "$(find_binaries)/pg_ctl" -D "$1/data" -w -t 60 -l "$1/log" -o "-c listen_addresses='' -k $1 \
         -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=100 -c deadlock_timeout=100ms \
-        -c autovacuum=off -c log_line_prefix='%a|%p|' ${FILA_POSTGRES_OPTIONS:-}" start >"$1/start.log" 2>&1
+        -c max_prepared_transactions=10 -c log_line_prefix='%a|%p|' ${FILA_POSTGRES_OPTIONS:-}" start >"$1/start.log" 2>&1
 }
 
 ours() {
@@ -82,6 +82,8 @@ start_server() {
         rm -rf "$dir"
         fail "initdb failed"
     fi
+    # In the file and not on the command line, so that a test may set it anew.
+    echo "autovacuum = off" >>"$dir/data/postgresql.conf"
     if ! boot_server "$dir"; then
         cat "$dir/start.log" "$dir/log" >&2 2>/dev/null || true
         rm -rf "$dir"
