@@ -124,6 +124,7 @@ public:
     /// and no lease is lost over connecting. Throws what opening throws.
     explicit ConnectionPool(Config const& config) : state_{std::make_shared<State>(config)} {
         auto first = std::make_unique<Connection>(config);
+        if constexpr (requires { Driver::reopening(state_->config); }) Driver::reopening(state_->config);
         state_->lanes[0].capacity = Driver::connections(config);
         if constexpr (Driver::one_writer) {
             state_->lanes[0].capacity = 1;

@@ -556,6 +556,45 @@ TEST_CASE("case 101: a file that cannot be written is refused at the start, in o
           std::string::npos);
 }
 
+TEST_CASE("sqlite: nothing is written into a file that was moved, and the one that comes back is opened") {
+    SqliteFile file;
+    auto const away = file.directory() / "away.db";
+    auto store = open(file.path());
+    store.enqueue(rows(3));
+    auto const ticket = claim(store, 1).tickets()[0];
+    auto transaction = store.begin();
+
+    std::filesystem::rename(file.path(), away);
+    auto const code_of = [](auto verb) {
+        try {
+            (void)verb();
+        } catch (fila::Error const& e) {
+            CHECK(e.retryable() == (e.code() != std::to_string(SQLITE_CANTOPEN)));
+            return e.code();
+        }
+        return std::string{"none"};
+    };
+    auto const moved = std::to_string(SQLITE_READONLY_DBMOVED);
+    CHECK(code_of([&] { return transaction->commit(), 0; }) == moved);
+    transaction.reset();
+    CHECK(code_of([&] { return settle(store, ticket, fila::complete()); }) ==
+          std::to_string(SQLITE_CANTOPEN));
+    CHECK_FALSE(std::filesystem::exists(file.path()));
+    std::filesystem::rename(away, file.path());
+    CHECK(settle(store, ticket, fila::complete()) == Ack::applied);
+    CHECK(store.counts(10).pending == 2);
+
+    {
+        SqliteFile other;
+        open(other.path()).enqueue(rows(5));
+        std::filesystem::rename(file.path(), away);
+        std::filesystem::remove(file.path() + "-wal"), std::filesystem::remove(file.path() + "-shm");
+        std::filesystem::rename(other.path(), file.path());
+    }
+    CHECK(code_of([&] { return store.enqueue(rows(1)); }) == moved);
+    CHECK(claim(store).size() == 5);
+}
+
 TEST_CASE("case 120: configuration nonsense is refused at construction, all of it at once, by name") {
     auto const what = refusal(Config{.file = "", .busy_timeout = -1ms});
     CHECK(what.find("file is empty") != std::string::npos);

@@ -19,6 +19,7 @@ struct Config {
     TimeFormat times = TimeFormat::unix_micros;
     std::chrono::milliseconds busy_timeout{5000};  ///< in all, for a lock that another process holds
     Synchronous synchronous = Synchronous::normal;
+    bool create = true;  ///< make the file if there is none; a store does so once, when it is constructed
 };
 
 }  // namespace fila::inline v1::sqlite

@@ -49,6 +49,7 @@ public:
     template <class F>
     void run(Statement const& statement, Bindings const& bindings, F on_row) {
         guarded([&] {
+            require_in_place();
             Rows const none;
             detail::Running running{handle(), prepared(statement)};
             detail::Binder{statement, bindings, none}(running, 0);
@@ -59,6 +60,7 @@ public:
     template <class F>
     void run_rows(Statement const& statement, Bindings const& bindings, Rows const& rows, F on_row) {
         guarded([&] {
+            require_in_place();
             bool const own = rows.size() > 1 && sqlite3_get_autocommit(handle()) != 0;
             if (own) begin();
             try {
@@ -93,7 +95,10 @@ public:
     // ---- transactions ---------------------------------------------------------------------------
 
     void begin() {
-        guarded([&] { detail::execute(handle(), "BEGIN IMMEDIATE", "beginning a transaction"); });
+        guarded([&] {
+            require_in_place();
+            detail::execute(handle(), "BEGIN IMMEDIATE", "beginning a transaction");
+        });
         begun_at_ = ended_;
         marked_ = false;
     }
@@ -103,7 +108,10 @@ public:
                 "fila sqlite: the transaction was ended by somebody else (a COMMIT or ROLLBACK in the "
                 "handler, or "
                 "an error that undid it): its rows are no longer held"};
-        guarded([&] { detail::execute(handle(), "COMMIT", "committing", true); });
+        guarded([&] {
+            require_in_place();
+            detail::execute(handle(), "COMMIT", "committing", true);
+        });
     }
     [[nodiscard]] bool rollback() noexcept {
         if (sqlite3_get_autocommit(handle()) != 0) return true;
@@ -171,9 +179,9 @@ private:
     }
     void open() {
         sqlite3* db = nullptr;
-        int const code =
-            sqlite3_open_v2(config_.file.c_str(), &db,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+        int const create = config_.create ? SQLITE_OPEN_CREATE : 0;
+        int const code = sqlite3_open_v2(config_.file.c_str(), &db,
+                                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | create, nullptr);
         db_.reset(db);
         if (code != SQLITE_OK) refuse(make_error(db, code, "cannot open \"" + config_.file + "\""));
         if (sqlite3_db_readonly(db, "main") == 1)
@@ -216,9 +224,22 @@ private:
         try {
             f();
         } catch (Error const& e) {
-            if (!e.code().empty() && is_broken(std::stoi(e.code()))) lost_ = true;
+            int const code = e.code().empty() ? SQLITE_OK : std::stoi(e.code());
+            if (is_broken(code)) lost_ = true;
+            if (code == SQLITE_FULL) use_log_again();
             throw;
         }
+    }
+    /// With write-ahead logging SQLite goes on writing into a file that nobody can find any more.
+    void require_in_place() const {
+        int moved = 0;
+        sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved != 0) throw make_error(nullptr, SQLITE_READONLY_DBMOVED, "using \"" + config_.file + "\"");
+    }
+    /// A log that has filled the disk is moved into the file by a commit only, and no commit succeeds any
+    /// more. Most of it is older versions of the same pages, so there is room for what it holds.
+    void use_log_again() const noexcept {
+        sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     }
     sqlite3_stmt* prepared(Statement const& statement) {
         auto const known = prepared_.find(statement.text);

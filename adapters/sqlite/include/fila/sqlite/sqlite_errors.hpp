@@ -12,6 +12,7 @@
 namespace fila::inline v1::sqlite {
 
 [[nodiscard]] constexpr bool is_retryable(int code) noexcept {
+    if (code == SQLITE_READONLY_DBMOVED) return true;
     switch (code & 0xff) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
@@ -27,6 +28,7 @@ namespace fila::inline v1::sqlite {
 }
 /// Whether a connection that answered so is better opened anew.
 [[nodiscard]] constexpr bool is_broken(int code) noexcept {
+    if (code == SQLITE_READONLY_DBMOVED) return true;
     switch (code & 0xff) {
         case SQLITE_IOERR:
         case SQLITE_CORRUPT:
@@ -38,6 +40,8 @@ namespace fila::inline v1::sqlite {
     }
 }
 [[nodiscard]] constexpr std::string_view advice(int code) noexcept {
+    if (code == SQLITE_READONLY_DBMOVED)
+        return "; the file was moved, deleted or replaced while it was open: put it back";
     switch (code & 0xff) {
         case SQLITE_BUSY:
             return "; another connection held the write lock for longer than busy_timeout";
@@ -46,7 +50,7 @@ namespace fila::inline v1::sqlite {
         case SQLITE_READONLY:
             return "; the file and its directory must be writable";
         case SQLITE_CANTOPEN:
-            return "; does the directory exist, and may we write in it?";
+            return "; does the directory exist, is the file in it, and may we write there?";
         case SQLITE_CORRUPT:
             return "; run PRAGMA integrity_check, and restore a backup";
         case SQLITE_NOTADB:

@@ -34,6 +34,8 @@ struct SqliteDriver {
         return config.busy_timeout;
     }
     [[nodiscard]] static BorrowedConnection borrow(sqlite3* db) { return BorrowedConnection{db}; }
+    /// Where a file went away, an empty one in its place would only hide that.
+    static void reopening(Config& config) noexcept { config.create = false; }
 };
 
 template <class T>
