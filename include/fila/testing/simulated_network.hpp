@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// SimulatedNetwork: what lies between the machines and the table of a simulated world, and sees all that passes.
+#pragma once
+
+#include <fila/testing/simulated_audit.hpp>
+#include <fila/testing/simulation.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fila::inline v1::testing {
+
+template <class Table>
+class SimulatedNetwork {
+public:
+    using Audit = SimulatedAudit<Table>;
+
+    SimulatedNetwork(Simulation& s, ManualClock clock, Table& table)
+        : simulation_{s}, clock_{std::move(clock)}, table_{table} {}
+
+    /// One in so many requests and answers is lost; 0: none.
+    void fault_one_in(unsigned n) noexcept { fault_one_in_ = n; }
+    [[nodiscard]] Table& table() noexcept { return table_; }
+    [[nodiscard]] Audit& audit() noexcept { return audit_; }
+    [[nodiscard]] Audit const& audit() const noexcept { return audit_; }
+    [[nodiscard]] TimePoint now() const noexcept { return clock_.now(); }
+    [[nodiscard]] TimePoint until(Duration lease) const noexcept {
+        return lease == forever ? TimePoint::max() : later(now(), lease);
+    }
+
+    /// A request sets out. It may get lost, or arrive when nobody waits for the answer any more: `late` then.
+    template <class Late>
+    void before(char const* verb, Late late) {
+        if (!simulation_.chance(fault_one_in_)) return;
+        audit_.fault();
+        bool const on_its_way = simulation_.chance(2);
+        if (on_its_way) late_.emplace_back(std::move(late));
+        throw Error{std::string{verb} + (on_its_way ? ": no answer" : ": no connection"),
+                    {.retryable = true, .maybe_applied = on_its_way}};
+    }
+    /// The answer sets out.
+    void after(char const* verb) {
+        if (!simulation_.chance(fault_one_in_)) return;
+        audit_.fault();
+        throw Error{std::string{verb} + ": the answer was lost", {.retryable = true, .maybe_applied = true}};
+    }
+    /// One of the requests on their way arrives.
+    void arrive() {
+        if (late_.empty()) return;
+        auto const i = simulation_.below(late_.size());
+        std::swap(late_[i], late_.back());
+        auto const request = std::move(late_.back());
+        late_.pop_back();
+        request();
+    }
+    [[nodiscard]] bool quiet() const noexcept { return late_.empty(); }
+
+    /// Of a batch that was empty before.
+    void claimed(batch_t<Table> const& rows, std::size_t limit, int machine, Duration lease, bool leased) {
+        if (rows.size() > limit) audit_.bad("more rows claimed than were asked for");
+        for (std::size_t i = 0; i < rows.tickets().size(); ++i)
+            audit_.claimed(rows.tickets()[i], rows.histories()[i], machine, now(), until(lease), leased);
+        for (auto const& b : rows.broken())
+            audit_.claimed(b.ticket, b.history, machine, now(), until(lease), leased);
+    }
+
+private:
+    Simulation& simulation_;
+    ManualClock clock_;
+    Table& table_;
+    Audit audit_;
+    unsigned fault_one_in_ = 0;
+    std::vector<std::function<void()>> late_;
+};
+
+}  // namespace fila::inline v1::testing
