@@ -99,6 +99,7 @@ run_gcc() {
     configuration gcc "all all_verify_interface_header_sets" "" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O1 -g1"
 }
 run_asan() {
+    export LSAN_OPTIONS=suppressions=$root/tests/support/leaks_of_others.txt:print_suppressions=0
     export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
     configuration asan sanitized_tests "-L sanitized" -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O0 -g1" \
         -DFILA_SANITIZE=address,undefined -DFILA_BUILD_EXAMPLES=OFF
