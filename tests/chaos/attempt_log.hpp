@@ -87,8 +87,10 @@ class AttemptTable : public AttemptLog {
 public:
     AttemptTable(std::string const& conninfo, std::string const& table)
         : connection_{conninfo + " application_name=chaos_log"} {
-        connection_.prepare("b", "INSERT INTO " + table + " (run, key, attempt, pid) VALUES ($1, $2, $3, $4)");
-        connection_.prepare("e", "UPDATE " + table + " SET ended = clock_timestamp(), told = $2 WHERE run = $1");
+        connection_.prepare("b",
+                            "INSERT INTO " + table + " (run, key, attempt, pid) VALUES ($1, $2, $3, $4)");
+        connection_.prepare("e",
+                            "UPDATE " + table + " SET ended = clock_timestamp(), told = $2 WHERE run = $1");
     }
 
 private:

@@ -50,15 +50,15 @@ using Runs = std::map<std::int64_t, Run>;
 /// What is wrong with a table when all is done; everything but `rows` and `extra_runs` should be zero.
 struct Verdict {
     std::int64_t rows = 0;
-    std::int64_t missing = 0;         ///< enqueued, and not there any more (or there without being enqueued)
-    std::int64_t lost = 0;            ///< not done
-    std::int64_t settled_twice = 0;   ///< rows that were finished more than once
-    std::int64_t settled_stale = 0;   ///< settles by a run that was not the row's latest attempt
-    std::int64_t settled_early = 0;   ///< settles by a run that had not ended
-    std::int64_t twins = 0;           ///< runs of a row beside the one that had the same attempt
-    std::int64_t effects_wrong = 0;   ///< rows whose effects and status disagree
-    std::int64_t extra_runs = 0;      ///< the price of "at least once"
-    std::int64_t told = 0;            ///< runs that were told that their row was lost
+    std::int64_t missing = 0;        ///< enqueued, and not there any more (or there without being enqueued)
+    std::int64_t lost = 0;           ///< not done
+    std::int64_t settled_twice = 0;  ///< rows that were finished more than once
+    std::int64_t settled_stale = 0;  ///< settles by a run that was not the row's latest attempt
+    std::int64_t settled_early = 0;  ///< settles by a run that had not ended
+    std::int64_t twins = 0;          ///< runs of a row beside the one that had the same attempt
+    std::int64_t effects_wrong = 0;  ///< rows whose effects and status disagree
+    std::int64_t extra_runs = 0;     ///< the price of "at least once"
+    std::int64_t told = 0;           ///< runs that were told that their row was lost
 };
 
 /// A trigger, and not the library, writes down each settle: which run it names, and which attempt the row was
@@ -130,7 +130,8 @@ public:
         if (strategy == Strategy::in_transaction)
             v.effects_wrong = number(
                 "SELECT count(*) FROM (SELECT id FROM {s}jobs j WHERE "
-                "(SELECT count(*) FROM {s}effects e WHERE e.key = j.id) <> (CASE WHEN status = 'done' THEN 1 ELSE 0 "
+                "(SELECT count(*) FROM {s}effects e WHERE e.key = j.id) <> (CASE WHEN status = 'done' THEN 1 "
+                "ELSE 0 "
                 "END) OR (status = 'done' AND NOT EXISTS "
                 "(SELECT 1 FROM {s}effects e WHERE e.key = j.id AND e.run = j.run))) AS disagreeing");
         return v;
@@ -158,9 +159,11 @@ protected:
     /// `bigint` and friends are words that both databases take.
     static std::string ddl(std::string const& key, std::string const& time, std::string const& now) {
         return "CREATE TABLE {s}jobs (id " + key +
-               ", payload text NOT NULL, run bigint, status text NOT NULL DEFAULT 'pending', lease_until " + time +
+               ", payload text NOT NULL, run bigint, status text NOT NULL DEFAULT 'pending', lease_until " +
+               time +
                ", fence bigint NOT NULL DEFAULT 0, owner text, failures integer NOT NULL DEFAULT 0, "
-               "crashes integer NOT NULL DEFAULT 0, due_at " + time + " NOT NULL DEFAULT " + now +
+               "crashes integer NOT NULL DEFAULT 0, due_at " +
+               time + " NOT NULL DEFAULT " + now +
                ", last_error text);"
                "CREATE INDEX next_jobs ON {s}jobs (due_at, id) WHERE status = 'pending';"
                "CREATE INDEX stale_jobs ON {s}jobs (lease_until) WHERE status = 'processing';"

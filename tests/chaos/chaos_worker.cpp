@@ -7,6 +7,7 @@
 //   runs=FILE | runs_conninfo=CONNINFO runs_table=NAME         the log of runs
 //   effects=TABLE       in transaction: written by the handler through the lent transaction
 //   busy_timeout=MS (sqlite)  statement_timeout=MS lock_timeout=MS (postgres)
+//   ready=DIRECTORY     where a file named after the process says that it has opened the store
 //   hard_stop=MS        after SIGTERM, when to leave the handlers behind
 //
 // Runs until SIGTERM. Prints what it did as NAME=VALUE…, and its log to the standard error.
@@ -20,7 +21,7 @@
 #include <fila/sqlite/sqlite_store.hpp>
 
 #include <chrono>
-#include <functional>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -93,13 +94,10 @@ public:
         if constexpr (requires { write_effect(context.transaction(), effects_, 0, 0); })
             write_effect(context.transaction(), effects_, job.id, job.run);
         thread_local std::minstd_rand dice{std::random_device{}()};
-        auto const end = std::chrono::steady_clock::now() +
-                         std::chrono::milliseconds{std::uniform_int_distribution{least_, most_}(dice)};
+        auto const work = std::uniform_int_distribution{least_, most_}(dice);
         auto const told = [&] { return context.stop_reason() == fila::StopReason::lease_lost; };
-        // The sleep is the work.
-        while (std::chrono::steady_clock::now() < end && !told())
-            std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(
-                5ms, end - std::chrono::steady_clock::now()));
+        // The sleep is the work: a piece of 2 ms after the other, since a stopped process does nothing meanwhile.
+        for (long done = 0; done < work && !told(); done += 2) std::this_thread::sleep_for(2ms);
         log_.end(job.run, told());
         if (fail_ > 0 && job.id % fail_ == 0 && context.attempt() == 1)
             throw std::runtime_error{"fails at first"};
@@ -112,6 +110,7 @@ private:
 };
 
 int serve(Options const& options, auto& store, AttemptLog& log, std::stop_token const& stop) {
+    std::ofstream{options.text("ready") + '/' + std::to_string(::getpid())} << "ready\n";
     auto const run = [&](auto strategy) {
         auto const workers = static_cast<std::size_t>(options.number("workers", 4));
         fila::Processor processor{
@@ -122,8 +121,9 @@ int serve(Options const& options, auto& store, AttemptLog& log, std::stop_token 
             fila::ExponentialBackoff{.base = 50ms, .cap = 1s, .max_attempts = 1000},
             fila::Pace{.interval = 200ms,
                        .soft_stop_timeout = options.time("soft_stop", 10'000),
-                       .hard_stop_timeout =
-                           options.has("hard_stop") ? fila::Duration{options.time("hard_stop", 0)} : fila::forever,
+                       .hard_stop_timeout = options.has("hard_stop")
+                                                ? fila::Duration{options.time("hard_stop", 0)}
+                                                : fila::forever,
                        .max_backoff = 1s},
             fila::LogObserver{[](fila::LogLevel level, std::string_view line) {
                                   std::clog << to_string(level) << ' ' << line << '\n';
@@ -132,9 +132,10 @@ int serve(Options const& options, auto& store, AttemptLog& log, std::stop_token 
         return processor.run(stop);
     };
     // A kill is the test's doing and not the row's: no cap.
-    auto const report = options.text("strategy") == "leased"
-                            ? run(fila::Leased{.lease = options.time("lease", 1000), .max_crashes = 1'000'000})
-                            : run(fila::InTransaction{});
+    auto const report =
+        options.text("strategy") == "leased"
+            ? run(fila::Leased{.lease = options.time("lease", 1000), .max_crashes = 1'000'000})
+            : run(fila::InTransaction{});
     std::cout << "completed=" << report.completed << " retried=" << report.retried << " lost=" << report.lost
               << " in_doubt=" << report.in_doubt << " unsettled=" << report.unsettled
               << " released=" << report.released << " rescued=" << report.rescued
@@ -147,12 +148,14 @@ int serve(Options const& options, std::stop_token const& stop) {
     if (options.has("runs"))
         log = std::make_unique<fila_chaos::AttemptFile>(options.text("runs"));
     else
-        log = std::make_unique<fila_chaos::AttemptTable>(options.text("runs_conninfo"), options.text("runs_table"));
+        log = std::make_unique<fila_chaos::AttemptTable>(options.text("runs_conninfo"),
+                                                         options.text("runs_table"));
     auto const table = fila_chaos::chaos_jobs(std::string_view{options.text("table")});
     if (options.text("store") == "sqlite") {
         fila::sqlite::SqliteStore store{
             fila::sqlite::Config{.file = options.text("where"),
-                                 .busy_timeout = options.time("busy_timeout", 5000)},
+                                 .busy_timeout = options.time("busy_timeout", 5000),
+                                 .create = false},
             table};
         return serve(options, store, *log, stop);
     }

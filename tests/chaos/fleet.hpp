@@ -5,7 +5,9 @@
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <sstream>
@@ -33,7 +35,10 @@ struct Totals {
 
 class Fleet {
 public:
-    Fleet(std::size_t size, std::vector<std::string> options) : options_{std::move(options)} {
+    Fleet(std::size_t size, std::vector<std::string> options, std::filesystem::path const& directory)
+        : options_{std::move(options)}, ready_{directory / "ready"} {
+        std::filesystem::create_directory(ready_);
+        options_.push_back("ready=" + ready_.string());
         for (std::size_t i = 0; i < size; ++i) start();
     }
 
@@ -54,6 +59,12 @@ public:
         options_.insert(options_.end(), more.begin(), more.end());
         start();
         options_ = before;
+    }
+    /// Whether all have opened their stores: a fault before that is their supervisor's business.
+    [[nodiscard]] bool ready() const {
+        return std::all_of(workers_.begin(), workers_.end(), [&](auto const& worker) {
+            return std::filesystem::exists(ready_ / std::to_string(worker.pid()));
+        });
     }
     /// Each worker must be alive: nobody ends by itself, whatever happens.
     void check() {
@@ -83,11 +94,30 @@ public:
     /// All of them, together.
     Totals const& stop() {
         check();
-        for (auto& worker : workers_) worker.signal(SIGTERM);
-        for (auto& worker : workers_) farewell(worker);
-        workers_.clear();
+        signal_all(SIGTERM);
+        farewell();
         return totals_;
     }
+    void signal_all(int number) {
+        for (auto& worker : workers_) worker.signal(number);
+    }
+    /// They were told to end: waits until they have, in order.
+    void farewell() {
+        for (auto& worker : workers_) farewell(worker);
+        workers_.clear();
+    }
+    /// For the report of a failure: kills all, and gives the ends of their logs.
+    std::string last_words() {
+        std::string words;
+        for (auto& worker : workers_) {
+            worker.signal(SIGKILL);
+            words += "worker " + std::to_string(worker.pid()) + ":\n" + tail(worker.wait().err);
+        }
+        workers_.clear();
+        return words;
+    }
+    /// What those that ended in order have logged.
+    [[nodiscard]] std::string const& log() const { return log_; }
     [[nodiscard]] std::minstd_rand& dice() { return dice_; }
     std::chrono::milliseconds some_ms(int least, int most) {
         return std::chrono::milliseconds{std::uniform_int_distribution{least, most}(dice_)};
@@ -102,6 +132,7 @@ private:
         INFO("signal " << end.signal << "\n" << tail(end.err));
         REQUIRE(end.exit_code == 0);
         totals_.add(end.out);
+        log_ += end.err;
     }
     void remove(std::size_t i) {
         // ChildProcess is not assignable: each has its end to wait for.
@@ -112,8 +143,10 @@ private:
     }
 
     std::vector<std::string> options_;
+    std::filesystem::path ready_;
     std::vector<fila_test::ChildProcess> workers_;
     Totals totals_;
+    std::string log_;
     std::minstd_rand dice_{std::random_device{}()};
 };
 

@@ -20,7 +20,9 @@ inline constexpr auto lease = 1000ms;
 inline constexpr auto poll_interval = 200ms;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
-inline double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+inline double seconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double>(d).count();
+}
 
 /// How long a fault lasts or is repeated: FILA_SOAK_SECONDS, or what the test says.
 inline std::chrono::milliseconds fault_period(std::chrono::milliseconds normal) {
@@ -30,9 +32,9 @@ inline std::chrono::milliseconds fault_period(std::chrono::milliseconds normal) 
 
 struct Shape {
     std::size_t processes = 2;
-    std::int64_t rows = 300;                      ///< kept open at least while the fault lasts
-    std::chrono::milliseconds period{3000};       ///< of the fault, in a normal run
-    std::vector<std::string> options{};           ///< more for the workers
+    std::int64_t rows = 300;                 ///< kept open at least while the fault lasts
+    std::chrono::milliseconds period{3000};  ///< of the fault, in a normal run
+    std::vector<std::string> options{};      ///< more for the workers
 };
 
 class Ordeal {
@@ -41,16 +43,19 @@ public:
         : fault_{std::move(fault)}, bed_{bed}, strategy_{strategy}, shape_{shape} {
         bed.enqueue(shape.rows);
         auto options = bed.worker_options();
-        options.insert(options.end(),
-                       {std::string{"strategy="} + word(strategy), "lease=" + std::to_string(lease.count()),
-                        "work=5-20", "fail=50"});
+        options.insert(options.end(), {std::string{"strategy="} + word(strategy),
+                                       "lease=" + std::to_string(lease.count()), "work=5-20", "fail=50"});
         options.insert(options.end(), shape.options.begin(), shape.options.end());
-        fleet_.emplace(shape.processes, options);
+        fleet_.emplace(shape.processes, options, bed.directory());
+        ready();
         wait([&] { return bed.done() > 0; }, "the first row");
         end_ = std::chrono::steady_clock::now() + fault_period(shape.period);
     }
 
     [[nodiscard]] Fleet& fleet() { return *fleet_; }
+    void ready() {
+        wait([&] { return fleet_->ready(); }, "the workers to open their stores");
+    }
     [[nodiscard]] Bed& bed() { return bed_; }
     /// Whether the fault is to be repeated. There is always work enough for it.
     [[nodiscard]] bool goes_on() {
@@ -68,27 +73,20 @@ public:
         if (bed_.open() > 0) wait([&] { return bed_.done() > before; }, "a row after the fault");
         std::string keys = "0";
         for (auto const& key : hit) keys += "," + key;
-        wait([&] { return bed_.number("SELECT count(*) FROM {s}jobs WHERE status <> 'done' AND id IN (" + keys + ")") == 0; },
-             "the rows that the fault hit");
+        wait(
+            [&] {
+                return bed_.number("SELECT count(*) FROM {s}jobs WHERE status <> 'done' AND id IN (" + keys +
+                                   ")") == 0;
+            },
+            "the rows that the fault hit");
         recovery_ = std::chrono::steady_clock::now() - start;
         wait([&] { return bed_.open() == 0; }, "the table to be drained");
     }
-    /// Ends the workers, judges the table, prints the line of the table of results.
+    /// Ends the workers and judges the table.
     Verdict finish() {
         totals_ = fleet_->stop();
         auto const v = bed_.judge(strategy_);
-        auto const unit = strategy_ == Strategy::leased ? std::chrono::steady_clock::duration{lease}
-                                                         : std::chrono::steady_clock::duration{poll_interval};
-        std::ostringstream line;
-        line << std::fixed << std::setprecision(1) << "CHAOS | " << fault_ << " | " << bed_.store() << " | "
-             << word(strategy_) << " | " << v.rows << " | " << v.lost + v.missing << " | "
-             << v.settled_twice + v.settled_stale << " | " << recovery_ / std::chrono::duration<double>(unit)
-             << (strategy_ == Strategy::leased ? " leases" : " polls");
-        std::cout << line.str() << "\n      more runs than rows " << v.extra_runs << ", told of a lost row "
-                  << v.told;
-        for (auto const* const name : {"lost", "in_doubt", "rescued", "errors"})
-            std::cout << ", " << name << ' ' << totals_[name];
-        std::cout << std::endl;
+        report(v);
         CHECK(v.missing == 0);
         CHECK(v.lost == 0);
         CHECK(v.settled_twice == 0);
@@ -98,19 +96,33 @@ public:
         CHECK(v.effects_wrong == 0);
         return v;
     }
+    /// Prints the line of the table of results, and a second one for who wants to know more.
+    void report(Verdict const& v) const {
+        bool const leased = strategy_ == Strategy::leased;
+        std::chrono::duration<double> const unit = leased ? lease : poll_interval;
+        std::ostringstream line;
+        line << "CHAOS | " << fault_ << " | " << bed_.store() << " | " << word(strategy_) << " | " << v.rows
+             << " | " << v.lost + v.missing << " | " << v.settled_twice + v.settled_stale << " | "
+             << std::fixed << std::setprecision(1) << recovery_ / unit << (leased ? " leases" : " polls")
+             << "\n      more runs than rows " << v.extra_runs << ", told of a lost row " << v.told;
+        for (auto const* const name : {"lost", "in_doubt", "rescued", "errors"})
+            line << ", " << name << ' ' << totals_[name];
+        std::cout << line.str() << std::endl;
+    }
     [[nodiscard]] Totals const& totals() const { return totals_; }
 
     /// Looks until it is so; all the while nobody may end. The budget is what a broken program costs.
     template <class Done>
     void wait(Done done, char const* what, std::chrono::seconds budget = 60s) {
-        fila_test::wait_until(
-            [&] {
-                if (done()) return true;
-                fleet_->check();
-                std::this_thread::sleep_for(5ms);
-                return false;
-            },
-            what, budget);
+        auto const end = std::chrono::steady_clock::now() + budget;
+        while (!done()) {
+            fleet_->check();
+            if (std::chrono::steady_clock::now() > end) {
+                UNSCOPED_INFO(fleet_->last_words());
+                FAIL("waited too long for " << what);
+            }
+            std::this_thread::sleep_for(5ms);
+        }
     }
 
 private:

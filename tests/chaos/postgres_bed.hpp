@@ -27,15 +27,17 @@ public:
             "CREATE TABLE {s}runs (run bigint PRIMARY KEY, key bigint, attempt integer, pid integer, "
             "started timestamptz DEFAULT clock_timestamp(), ended timestamptz, told boolean);"
             "CREATE FUNCTION {s}audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-            "INSERT INTO {s}settles VALUES (NEW.id, NEW.run, OLD.failures + OLD.crashes + 1, OLD.fence, NEW.status); "
+            "INSERT INTO {s}settles VALUES (NEW.id, NEW.run, OLD.failures + OLD.crashes + 1, OLD.fence, "
+            "NEW.status); "
             "RETURN NULL; END $$;"
-            "CREATE TRIGGER audit AFTER UPDATE OF status ON {s}jobs FOR EACH ROW WHEN (NEW.status IN ('done', "
+            "CREATE TRIGGER audit AFTER UPDATE OF status ON {s}jobs FOR EACH ROW WHEN (NEW.status IN "
+            "('done', "
             "'dead') OR NEW.failures > OLD.failures) EXECUTE FUNCTION {s}audit()");
     }
     ~PostgresBed() override {
         try {
-            query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '" + schema_ +
-                  "'");
+            query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '" +
+                  schema_ + "'");
             query("SET client_min_messages = warning; DROP SCHEMA " + schema_ + " CASCADE");
             for (auto const& role : roles_) query("DROP OWNED BY " + role + "; DROP ROLE " + role);
         } catch (std::exception const&) {
@@ -81,7 +83,8 @@ public:
 
     [[nodiscard]] std::string const& schema() const { return schema_; }
     [[nodiscard]] std::string in_schema(std::string sql) const {
-        for (auto at = sql.find("{s}"); at != sql.npos; at = sql.find("{s}")) sql.replace(at, 3, schema_ + ".");
+        for (auto at = sql.find("{s}"); at != sql.npos; at = sql.find("{s}"))
+            sql.replace(at, 3, schema_ + ".");
         return sql;
     }
     /// How the workers connect. Their sessions are named after the schema, so that they can be found.
@@ -121,10 +124,10 @@ public:
         int const waiting_end = ::dup(pipe[0]);  // this one is inherited
         ::close(pipe[0]);
         auto const ready = (scratch_.path() / "ready").string();
-        script_.emplace(std::vector<std::string>{
-            FILA_POSTGRES_SERVER, "run", "sh", "-c",
-            "echo $FILA_TEST_POSTGRES_DIR >" + ready + ".new; mv " + ready + ".new " + ready + "; cat <&" +
-                std::to_string(waiting_end)});
+        script_.emplace(std::vector<std::string>{FILA_POSTGRES_SERVER, "run", "sh", "-c",
+                                                 "echo $FILA_TEST_POSTGRES_DIR >" + ready + ".new; mv " +
+                                                     ready + ".new " + ready + "; cat <&" +
+                                                     std::to_string(waiting_end)});
         ::close(waiting_end);
         fila_test::wait_until(
             [&] {

@@ -32,7 +32,7 @@ void stop_and_continue(Strategy strategy) {
     ordeal.ceased();
     auto const v = ordeal.finish();
     if (strategy == Strategy::leased) {
-        CHECK(v.extra_runs > 0);           // the rows of the sleeper ran elsewhere
+        CHECK(v.extra_runs > 0);             // the rows of the sleeper ran elsewhere
         CHECK(ordeal.totals()["lost"] > 0);  // and what it said of them was refused
         CHECK(v.told > 0);
     } else {

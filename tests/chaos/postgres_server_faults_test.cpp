@@ -52,7 +52,8 @@ void exhaust_slots(Strategy strategy) {
                   bed.schema() + "'");
         try {
             for (int i = 0; i < 20; ++i)
-                hogs.push_back(std::make_unique<fila_test::Session>(server.conninfo() + " user=" + bed.role_name()));
+                hogs.push_back(
+                    std::make_unique<fila_test::Session>(server.conninfo() + " user=" + bed.role_name()));
         } catch (pqxx::broken_connection const&) {
             ++refused;
         }
@@ -71,7 +72,10 @@ void role_timeouts(Strategy strategy) {
     PostgresBed bed;
     bed.role({"SET statement_timeout = '60ms'", "SET lock_timeout = '30ms'",
               "SET idle_in_transaction_session_timeout = '60ms'"});
-    Ordeal ordeal{"role's statement, lock and idle time-outs", bed, strategy, {.rows = 100, .options = {"work=70-150"}}};
+    Ordeal ordeal{"role's statement, lock and idle time-outs",
+                  bed,
+                  strategy,
+                  {.rows = 100, .options = {"work=70-150"}}};
     while (ordeal.goes_on()) pause(50ms);
     ordeal.ceased();
     auto const v = ordeal.finish();
@@ -118,15 +122,21 @@ TEST_CASE("case 76, 78: the server crashes and starts again, several times, leas
 TEST_CASE("case 76, 78: the server crashes and starts again, several times, in transactions") {
     crash_server(Strategy::in_transaction);
 }
-TEST_CASE("case 28, 79: backends are terminated in a stream, leased") { terminate_backends(Strategy::leased); }
+TEST_CASE("case 28, 79: backends are terminated in a stream, leased") {
+    terminate_backends(Strategy::leased);
+}
 TEST_CASE("case 86, 87: backends are terminated in a stream, in transactions") {
     terminate_backends(Strategy::in_transaction);
 }
-TEST_CASE("case 84: others take every connection slot of the server, leased") { exhaust_slots(Strategy::leased); }
+TEST_CASE("case 84: others take every connection slot of the server, leased") {
+    exhaust_slots(Strategy::leased);
+}
 TEST_CASE("case 84: others take every connection slot of the server, in transactions") {
     exhaust_slots(Strategy::in_transaction);
 }
-TEST_CASE("case 83: the role's time-outs are shorter than the handlers, leased") { role_timeouts(Strategy::leased); }
+TEST_CASE("case 83: the role's time-outs are shorter than the handlers, leased") {
+    role_timeouts(Strategy::leased);
+}
 TEST_CASE("case 61: the role's time-outs are shorter than the handlers, in transactions") {
     role_timeouts(Strategy::in_transaction);
 }
@@ -137,4 +147,6 @@ TEST_CASE("case 7: the role's transactions are serializable by default, in trans
     serializable_role(Strategy::in_transaction);
 }
 TEST_CASE("the server goes read-only and comes back, leased") { read_only(Strategy::leased); }
-TEST_CASE("the server goes read-only and comes back, in transactions") { read_only(Strategy::in_transaction); }
+TEST_CASE("the server goes read-only and comes back, in transactions") {
+    read_only(Strategy::in_transaction);
+}

@@ -14,7 +14,8 @@ void lock_table(Strategy strategy) {
     while (ordeal.goes_on()) {
         bed.query(
             "BEGIN; LOCK TABLE {s}jobs IN EXCLUSIVE MODE; "
-            "SELECT pg_sleep(" + std::to_string(seconds(lease) * 1.5) + "); COMMIT");
+            "SELECT pg_sleep(" +
+            std::to_string(seconds(lease) * 1.5) + "); COMMIT");
         pause(ordeal.fleet().some_ms(100, 300));
     }
     ordeal.ceased();
@@ -28,9 +29,11 @@ void disk_full(Strategy strategy) {
     bed.query(
         "CREATE TABLE {s}disk (full_now boolean); INSERT INTO {s}disk VALUES (false);"
         "CREATE FUNCTION {s}write_to_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        "IF (SELECT full_now FROM {s}disk) THEN RAISE EXCEPTION 'could not extend file: No space left on device' "
+        "IF (SELECT full_now FROM {s}disk) THEN RAISE EXCEPTION 'could not extend file: No space left on "
+        "device' "
         "USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;"
-        "CREATE TRIGGER write_to_disk BEFORE UPDATE OF status ON {s}jobs FOR EACH ROW WHEN (NEW.status = 'done') "
+        "CREATE TRIGGER write_to_disk BEFORE UPDATE OF status ON {s}jobs FOR EACH ROW WHEN (NEW.status = "
+        "'done') "
         "EXECUTE FUNCTION {s}write_to_disk()");
     Ordeal ordeal{"disk full at every settle (53100)", bed, strategy};
     while (ordeal.goes_on()) {
@@ -65,7 +68,9 @@ void alter_table(Strategy strategy) {
 
 }  // namespace
 
-TEST_CASE("case 83: the table is locked for longer than the store waits, leased") { lock_table(Strategy::leased); }
+TEST_CASE("case 83: the table is locked for longer than the store waits, leased") {
+    lock_table(Strategy::leased);
+}
 TEST_CASE("case 83: the table is locked for longer than the store waits, in transactions") {
     lock_table(Strategy::in_transaction);
 }

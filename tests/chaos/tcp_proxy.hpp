@@ -3,19 +3,18 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
 #include <list>
 #include <mutex>
+#include <netinet/in.h>
+#include <poll.h>
 #include <string>
 #include <string_view>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -94,7 +93,7 @@ private:
     struct Way {
         int from = -1, to = -1;
         bool shut = false;
-        std::string waiting;
+        std::string waiting{};
     };
     struct Link {
         Way to_server, to_client;
@@ -123,7 +122,8 @@ private:
                 fds.push_back({listener_, POLLIN, 0});
                 for (auto const& link : links_)
                     for (auto const* way : {&link.to_server, &link.to_client}) {
-                        if (!way->shut && way->waiting.size() < 1U << 20U) fds.push_back({way->from, POLLIN, 0});
+                        if (!way->shut && way->waiting.size() < 1U << 20U)
+                            fds.push_back({way->from, POLLIN, 0});
                         if (!way->waiting.empty()) fds.push_back({way->to, POLLOUT, 0});
                     }
             }
@@ -164,8 +164,8 @@ private:
                 continue;
             }
             ::fcntl(server, F_SETFL, O_NONBLOCK);
-            links_.push_back({.to_server = {.from = client, .to = server},
-                              .to_client = {.from = server, .to = client}});
+            links_.push_back(
+                {.to_server = {.from = client, .to = server}, .to_client = {.from = server, .to = client}});
         }
     }
     void move(Link& link, Way& way, bool request) {
