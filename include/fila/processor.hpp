@@ -2,6 +2,7 @@
 // The processor room: the engine's front door, its pace, its limits of time, its report, and a stop on signals.
 #pragma once
 
+#include <fila/processor/health.hpp>
 #include <fila/processor/pace.hpp>
 #include <fila/processor/processor.hpp>
 #include <fila/processor/report.hpp>

@@ -63,11 +63,11 @@ fila_mutant(throw_completes detail/invoke.hpp
     "put(i, decide(i, what, nullptr), Verdict::thrown);"
     "put(i, Outcome{}, Verdict::thrown);")
 fila_mutant(settle_in_doubt_is_given_up detail/settler.hpp
-    "retry_at_ = later(now, fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now));"
-    "at_ += n, part_ = settlements_.size(); return;")
+    "auto const before = ledger_.settles.failed();"
+    "at_ += n, part_ = settlements_.size(); return; auto const before = 0u;")
 fila_mutant(commit_is_forgotten detail/worker.hpp
-    "transaction.commit(), ledger_.commit_worked();"
-    "ledger_.commit_worked();")
+    "transaction.commit(), ledger_.settles.worked"
+    "ledger_.settles.worked")
 fila_mutant(settled_before_the_handler_ends detail/worker.hpp
     "if (!ran_) return run();"
     "if constexpr (L::shared)

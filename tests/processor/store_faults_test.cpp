@@ -623,3 +623,46 @@ TEST_CASE("an inspection that fails is tried again, and given up by the rules of
         CHECK(world.store.calls(Verb::counts) == 4);
     }
 }
+
+// ---- health -------------------------------------------------------------------------------------------------
+
+TEST_CASE("health tells of each verb, of errors in a row, and of what hangs, while it runs and afterwards") {
+    World world{1};
+    Gate gate;
+    auto p = world.pooled(1, [&](int const&, fila::Context&) { return gate.pass(), fila::complete(); },
+                          {.lease = 30s}, {.interval = 1s, .max_backoff = 1s});
+    CHECK_FALSE(p.health().running);
+    CHECK_FALSE(p.health().claim.since);
+    Running running{p};
+    OpenAtEnd const open{gate};
+    REQUIRE(eventually([&] { return gate.inside() == 1; }));
+
+    REQUIRE(world.watched.pass(65s, 1s, lanes));
+    auto const busy = p.health();
+    CHECK(busy.running);
+    CHECK(busy.in_flight == 1);
+    CHECK(busy.oldest_in_flight >= 60s);
+    REQUIRE(busy.claim.since);
+    CHECK(*busy.claim.since <= 2s);  // it looks on, and finds nothing
+    REQUIRE(busy.heartbeat.since);
+    CHECK(*busy.heartbeat.since <= 11s);
+    CHECK_FALSE(busy.settle.since);
+
+    world.store.fail(Verb::claim, When::before, lost_request(), 1'000'000);
+    REQUIRE(world.watched.pass(20s, 1s, lanes));
+    auto const cut_off = p.health();
+    CHECK(cut_off.claim.consecutive_errors >= 3);
+    REQUIRE(cut_off.claim.since);
+    CHECK(*cut_off.claim.since >= 15s);
+    CHECK(cut_off.heartbeat.consecutive_errors == 0);
+
+    world.store.heal();
+    gate.open();
+    REQUIRE(world.in_time(100ms, [&] { return p.health().settle.since && p.health().in_flight == 0; }));
+    REQUIRE(world.in_time(100ms, [&] { return p.health().claim.consecutive_errors == 0; }));
+    running.stop();
+    auto const after = p.health();
+    CHECK_FALSE(after.running);
+    CHECK(after.in_flight == 0);
+    CHECK(after.settle.since);
+}

@@ -202,16 +202,17 @@ private:
                             std::to_string(slots_) + " were asked for"};
             if constexpr (!L::shared && SavepointTransaction<typename P::transaction_type>)
                 if (flight_->size()) flight_->grant.transaction->mark();
+            flight_->claimed_at = asked_at;
             flight_->leased_until = later(asked_at, request.lease);
             cursor_ = result.cursor;
             supply_ = result.supply;
             state_ = State::publish;
-            claim_faults_ = 0;
+            ledger_.claims.worked(clock().now());
         } catch (...) {
             ledger_.drop(flight_);
             ledger_.parts.limiter.release(slots_);
             state_ = State::look;
-            faulted("claim", claim_faults_);
+            faulted("claim", ledger_.claims);
         }
         return {Step::again};
     }
@@ -223,8 +224,7 @@ private:
         if (n == 0) {
             ledger_.drop(flight_);
             // With more to come but nothing to be had just now (no free connection): soon again.
-            if (supply_ == Supply::more)
-                retry_at_ = later(now, fault_backoff(nothing_had_++, poll(), now));
+            if (supply_ == Supply::more) retry_at_ = later(now, fault_backoff(nothing_had_++, poll(), now));
         } else {
             nothing_had_ = 0;
             ledger_.tally.claimed(n);
@@ -267,9 +267,9 @@ private:
                 if (rescued.rows() < most)
                     next_rescue_ =
                         later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));
-                rescue_faults_ = 0;
+                rescues_.worked(clock().now());
             } catch (...) {
-                faulted("rescue", rescue_faults_);
+                faulted("rescue", rescues_);
                 next_rescue_ = retry_at_;
             }
         }
@@ -281,9 +281,9 @@ private:
             try {
                 nothing_open_ = store().counts(1).open() == 0;
                 inspected_ = true;
-                inspect_faults_ = 0;
+                inspections_.worked(clock().now());
             } catch (...) {
-                faulted("inspect", inspect_faults_);
+                faulted("inspect", inspections_);
                 next_pass_ = retry_at_;
                 inspected_ = true;
             }
@@ -293,8 +293,8 @@ private:
 
     /// In a catch block. A drain gives up after a bounded number of faults; a run goes on, more and more
     /// slowly.
-    /// `faults`: those of this verb in a row. One that works says nothing of another that does not.
-    void faulted(std::string_view stage, unsigned& faults) {
+    /// `pulse`: this verb's. One that works says nothing of another that does not.
+    void faulted(std::string_view stage, Pulse& pulse) {
         bool retryable = true;
         try {
             throw;
@@ -307,8 +307,9 @@ private:
             ledger_.tally.fault(stage, "an exception that is not a std::exception", retryable);
         }
         auto const now = clock().now();
-        retry_at_ = later(now, fault_backoff(faults++, pace().max_backoff, now));
-        if (ledger_.mode == Mode::drain && (!retryable || faults >= pace().max_faults)) {
+        auto const before = pulse.failed();
+        retry_at_ = later(now, fault_backoff(before, pace().max_backoff, now));
+        if (ledger_.mode == Mode::drain && (!retryable || before + 1 >= pace().max_faults)) {
             ledger_.fail(std::current_exception());
             gave_up_ = true;
         }
@@ -325,7 +326,8 @@ private:
     bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false;
     bool tripped_ = false, told_of_stop_ = false, denied_ = false;
     std::size_t handed_out_ = 0;
-    unsigned claim_faults_ = 0, rescue_faults_ = 0, inspect_faults_ = 0, nothing_had_ = 0;
+    Pulse rescues_, inspections_;
+    unsigned nothing_had_ = 0;
     TimePoint pass_began_{}, next_pass_{};
     TimePoint next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min();
 };

@@ -40,6 +40,7 @@ public:
     [[no_unique_address]] Grant grant;
     std::vector<Outcome> outcomes;
     std::vector<Verdict> verdicts;
+    TimePoint claimed_at{};
     TimePoint leased_until{};      ///< by our clock; how long the leases certainly last
     std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are those below
     std::uint32_t unsettled = 0;

@@ -100,7 +100,7 @@ private:
             try {
                 if (!tickets_.empty())
                     ledger_.parts.store.extend(tickets_, ledger_.parts.strategy.lease, acks_);
-                faults_ = 0;
+                ledger_.heartbeats.worked(clock().now());
                 state_ = State::apply;
             } catch (Error const& e) {
                 faulted(e.what(), e.retryable());
@@ -115,8 +115,9 @@ private:
     void faulted(std::string_view what, bool retryable) {
         ledger_.tally.fault("extend", what, retryable);
         auto const now = clock().now();
+        [[maybe_unused]] auto const before = ledger_.heartbeats.failed();
         if constexpr (P::leasing)
-            next_beat_ = later(now, std::min(fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now),
+            next_beat_ = later(now, std::min(fault_backoff(before, ledger_.parts.pace.max_backoff, now),
                                              ledger_.parts.strategy.beat()));
         tell_run_out(now);
         reset();
@@ -166,7 +167,6 @@ private:
     std::vector<Place> places_;
     std::vector<ticket_t<S>> tickets_;
     std::vector<Ack> acks_;
-    unsigned faults_ = 0;
     bool told_all_ = false;
     TimePoint beat_began_{}, next_beat_ = TimePoint::max(), next_look_ = TimePoint::max();
 };

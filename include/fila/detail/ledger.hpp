@@ -10,6 +10,7 @@
 #include <fila/detail/flight.hpp>
 #include <fila/detail/lane.hpp>
 #include <fila/detail/parts.hpp>
+#include <fila/detail/pulse.hpp>
 #include <fila/detail/tally.hpp>
 #include <fila/executor/task.hpp>
 
@@ -52,6 +53,7 @@ public:
     Tally<typename P::observer_type> tally;
     BatchMeter meter;  ///< guarded by the mutex, but for `add` and `cheap`
     DueHints due;
+    Pulse claims, settles, heartbeats;
 
     // The lanes, for their bells; set before anything runs.
     Lane* claimer = nullptr;
@@ -153,6 +155,17 @@ public:
         if (abandoned_) r.abandoned = in_hand_;
         r.timed_out = stop_reason() == StopReason::timeout;
         return r;
+    }
+
+    [[nodiscard]] Health health() {
+        auto const now = parts.clock.now();
+        Health h{true, claims.health(now), settles.health(now), heartbeats.health(now), 0, {}};
+        std::lock_guard lock{mutex_};
+        h.running = !closed_;
+        h.in_flight = in_hand_;
+        for (auto const& f : flights_)
+            if (f.in_use) h.oldest_in_flight = std::max(h.oldest_in_flight, now - f.claimed_at);
+        return h;
     }
 
     /// Whoever sets a limit expects handlers that hang at times: then nothing may wait behind one.
@@ -284,11 +297,10 @@ public:
     }
 
     // ---- commits: workers -------------------------------------------------------------------------------
-    void commit_worked() noexcept { commit_faults_.store(0, std::memory_order_relaxed); }
     /// In a catch block. While a database takes no commits, handlers run for nothing: from the second in a
     /// row on, each puts off the next claim; and a drain gives up, as it does for every other verb.
     void commit_failed() noexcept {
-        auto const before = commit_faults_.fetch_add(1, std::memory_order_relaxed);
+        auto const before = settles.failed();
         if (before == 0 && parts.pace.max_faults > 1) return;
         auto const now = parts.clock.now();
         auto const until = later(now, fault_backoff(before, parts.pace.max_backoff, now));
@@ -384,7 +396,6 @@ private:
     std::atomic<StopReason> stop_{StopReason::none};
     std::atomic<Duration::rep> stop_began_{TimePoint::max().time_since_epoch().count()};
     std::atomic<Duration::rep> claims_from_{TimePoint::min().time_since_epoch().count()};
-    std::atomic<unsigned> commit_faults_{0};
     std::atomic<bool> woken_{false}, refused_{false};
     alignas(64) std::atomic<F*> front_{nullptr};
     alignas(64) std::atomic<Chunk*> mailbox_{nullptr};

@@ -109,7 +109,7 @@ private:
         }
         at_ += n;
         part_ = settlements_.size();
-        faults_ = 0;
+        ledger_.settles.worked(clock().now());
     }
 
     /// The fence makes a repeat safe, and the leases are extended meanwhile. What may not be repeated, is
@@ -126,9 +126,10 @@ private:
         };
         bool const dropped = drop_if(at_, at_ + n, hopeless);
         if (retryable) {
-            retry_at_ = later(now, fault_backoff(faults_++, ledger_.parts.pace.max_backoff, now));
+            auto const before = ledger_.settles.failed();
+            retry_at_ = later(now, fault_backoff(before, ledger_.parts.pace.max_backoff, now));
             bool const bounded = ledger_.mode == Mode::drain || ledger_.stopping() || !P::leasing;
-            if (!bounded || faults_ < ledger_.parts.pace.max_faults) return;
+            if (!bounded || before + 1 < ledger_.parts.pace.max_faults) return;
             ledger_.fail(std::current_exception());
             ledger_.stop(StopReason::cancelled);
             give_up();
@@ -196,7 +197,6 @@ private:
     std::size_t at_ = 0;    ///< settled so far
     std::size_t part_ = 0;  ///< how many go into one call
     RowsSettled counts_;
-    unsigned faults_ = 0;
     TimePoint retry_at_ = TimePoint::min();
 };
 

@@ -124,7 +124,7 @@ private:
                     if (thrown) transaction.back();
                 auto const ack = settle_one(f, transaction, thrown);
                 if (ack == Ack::applied)
-                    transaction.commit(), ledger_.commit_worked();
+                    transaction.commit(), ledger_.settles.worked(ledger_.parts.clock.now());
                 else
                     ledger_.tally.fault("settle", lost_in_transaction, false);
                 count_one(counts, ack, f.outcomes[0].kind());

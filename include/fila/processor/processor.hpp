@@ -36,6 +36,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <tuple>
 
@@ -115,6 +116,12 @@ public:
     /// stopped, so that a stop that comes just before the start is not lost. Returns at once.
     void stop() noexcept { stopped_->request_stop(); }
 
+    /// Whether the drain or run under way does its work. From any thread, at any time.
+    [[nodiscard]] Health health() const {
+        std::lock_guard lock{watch_->mutex};
+        return watch_->engine ? watch_->engine->ledger().health() : watch_->last;
+    }
+
     /// What the last drain or run did, also if it threw. Not while one is under way.
     [[nodiscard]] Report const& last_report() const noexcept { return report_; }
 
@@ -166,12 +173,36 @@ private:
         } const busy{*busy_};
         auto const session = start(mode, std::move(stop), options);
         auto& engine = session->engine();
+        Watched const watched{*watch_, engine};
         [[maybe_unused]] auto const subscription = subscribe(engine);
         drive(engine);
         report_ = engine.ledger().report();
         if (auto const error = engine.ledger().error()) std::rethrow_exception(error);
         return report_;
     }
+    /// Lets health() see an engine while it works.
+    struct Watch {
+        std::mutex mutex;
+        Engine* engine = nullptr;
+        Health last{};
+    };
+    class Watched {
+    public:
+        Watched(Watch& watch, Engine& engine) : watch_{watch} {
+            std::lock_guard lock{watch_.mutex};
+            watch_.engine = &engine;
+        }
+        Watched(Watched const&) = delete;
+        Watched& operator=(Watched const&) = delete;
+        ~Watched() {
+            std::lock_guard lock{watch_.mutex};
+            watch_.last = std::exchange(watch_.engine, nullptr)->ledger().health();
+            watch_.last.running = false;
+        }
+
+    private:
+        Watch& watch_;
+    };
     [[nodiscard]] auto subscribe(Engine& engine) {
         if constexpr (NotifyingStore<StoreType>)
             return parts_->store.subscribe([&engine] { engine.ledger().wake(); });
@@ -250,6 +281,7 @@ private:
 
     std::shared_ptr<Parts> parts_;
     Report report_;
+    std::unique_ptr<Watch> watch_ = std::make_unique<Watch>();
     std::unique_ptr<std::stop_source> stopped_ = std::make_unique<std::stop_source>();
     std::unique_ptr<std::atomic<bool>> busy_ = std::make_unique<std::atomic<bool>>(false);
 };
