@@ -7,7 +7,11 @@
 #include <fila/table/columns.hpp>
 #include <fila/table/connection_pool.hpp>
 #include <fila/table/dialect.hpp>
+#include <fila/table/doctor.hpp>
+#include <fila/table/doctor_limits.hpp>
+#include <fila/table/doctor_sql.hpp>
 #include <fila/table/driver_concept.hpp>
+#include <fila/table/examination.hpp>
 #include <fila/table/job_table.hpp>
 #include <fila/table/postgres_dialect.hpp>
 #include <fila/table/render.hpp>

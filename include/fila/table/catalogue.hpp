@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a live database says about a table, and what verify() finds in it.
+// What a live database says about a table, and what verify() and doctor() find in it.
 #pragma once
 
 #include <fila/config.hpp>
@@ -19,6 +19,7 @@ struct Catalogue {
         bool not_null = false;
         bool has_default = false;           ///< or is an identity, or the rowid
         std::vector<std::string> labels{};  ///< of an enum type, in its order
+        std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, where other columns are not
     };
 
     bool exists = false;
@@ -27,14 +28,17 @@ struct Catalogue {
     std::vector<std::string> update_triggers{};      ///< that run on UPDATE, by name
     std::vector<std::string> partition_key{};        ///< columns
     std::vector<std::string> checks{};               ///< CHECK constraints, as the database prints them
-    std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, DELETE: what we may not do
+    std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, DELETE: what we may do nowhere
+    std::vector<std::string> denied_sequences{};  ///< that give defaults and that we may not use, quoted
+    std::string role{};                           ///< who we are, quoted
 };
 
-/// One mismatch between a mapping and a live table.
+/// One mismatch between a mapping and a live table, or one thing that slows or stops a queue.
 struct Finding {
     bool fatal = false;  ///< the store would not work; the constructor throws all fatal ones at once
     std::string what;
-    std::string mend;  ///< the statement, or the change of the mapping, that mends it; may be empty
+    std::string mend;  ///< the statement, or the change of the mapping, that mends it; may be empty. What
+                       ///< follows "   -- " is said to people
 };
 
 }  // namespace fila::inline v1

@@ -10,6 +10,7 @@
 // | `D::one_writer` | `bool` | true: one connection serves every verb (SQLite). false: two more are kept for settles and for extends and rescues |
 // | `D::patience(config)` | `std::chrono::milliseconds` | how long a verb waits for a connection in use before it throws a retryable Error |
 // | `D::sorts` | `bool` | whether rows of a claim come in claim order; else SqlStore sorts them |
+// | `D::examine(connection, examination)` | | what slows or stops a queue in this database: adds to the findings of an Examination; bounded, and never throws for lack of a privilege |
 // | `D::borrow(handle)` | has `run_rows` | works on a user's open transaction (`pqxx::transaction_base&`) or connection (`sqlite3*`); commits nothing that the user began |
 //
 // | `D::Connection` | returns | semantics |
@@ -35,6 +36,7 @@
 
 #include <fila/table/catalogue.hpp>
 #include <fila/table/dialect.hpp>
+#include <fila/table/examination.hpp>
 #include <fila/table/statement.hpp>
 #include <fila/table/table_name.hpp>
 #include <fila/types/error.hpp>
@@ -100,9 +102,15 @@ concept DriverConnection =
     };
 
 template <class D>
+concept DriverExaminer = requires(typename D::Connection& connection, Examination& examination) {
+    D::examine(connection, examination);
+};
+
+template <class D>
 concept Driver = std::copyable<typename D::Config> &&
                  std::constructible_from<typename D::Connection, typename D::Config const&> &&
-                 DriverConnection<typename D::Connection> && requires(typename D::Config const& config) {
+                 DriverConnection<typename D::Connection> && DriverExaminer<D> &&
+                 requires(typename D::Config const& config) {
                      { D::dialect(config) } -> std::same_as<Dialect>;
                      { D::connections(config) } -> std::same_as<std::size_t>;
                      { D::patience(config) } -> std::same_as<std::chrono::milliseconds>;
@@ -134,6 +142,8 @@ consteval bool check_driver() {
                   "fila driver: Connection needs  script(std::string_view), Catalogue catalogue(TableName "
                   "const&), bool "
                   "served_by_index(Statement const&)");
+    static_assert(DriverExaminer<D>,
+                  "fila driver: needs  examine(Connection&, Examination&), which may do nothing");
     static_assert(
         Driver<D>,
         "fila driver: needs  Config, Connection(Config const&), bool lost() const noexcept, dialect(config), "

@@ -19,6 +19,7 @@
 // A verb throws fila::Error only; the constructor ConfigError too.
 #pragma once
 
+#include <fila/table/doctor.hpp>
 #include <fila/table/schema.hpp>
 #include <fila/table/sql_transaction.hpp>
 #include <fila/table/verify.hpp>
@@ -262,14 +263,15 @@ public:
         auto findings = detail::compare(core_->codec.table(), live, core_->dialect);
         auto const broken =
             std::any_of(findings.begin(), findings.end(), [](auto const& f) { return f.fatal; });
-        if (broken) return findings;  // what cannot be run cannot be explained
-        if (!connection->served_by_index(core_->sql.take))
-            findings.push_back({false, "no index serves the claim: each one reads or sorts all pending rows",
-                                core_->sql.next_index.text});
-        if (!core_->sql.stale_probe.empty() && !connection->served_by_index(core_->sql.stale_probe))
-            findings.push_back({false, "no index serves the rescue of rows whose lease ran out",
-                                core_->sql.stale_index.text});
+        if (!broken) detail::unserved(*connection, core_->sql, findings);
         return findings;
+    }
+    /// What makes a queue that works slow, or leaves rows behind, each with what to do; see doctor.hpp. Takes
+    /// milliseconds, and a role of few rights: what it may not see is a finding. Throws if the connection is
+    /// lost.
+    [[nodiscard]] std::vector<Finding> doctor(DoctorLimits const& limits = {}) {
+        auto const connection = acquire_for_user();
+        return detail::Doctor<T, D>{*core_, *connection, limits}.findings();
     }
     /// The rendered SQL: print it, review it, explain it.
     [[nodiscard]] Statements const& statements() const noexcept { return core_->sql; }

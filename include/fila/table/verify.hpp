@@ -243,15 +243,64 @@ private:
             check(table_.template get<column_role::priority>(), "priority", "order, fila::Nulls::as_zero");
     }
     void surroundings() {
-        for (auto const& privilege : live_.denied) {
-            bool const needed = privilege == "SELECT" || privilege == "UPDATE";
-            findings_.push_back({needed, "no privilege to " + privilege + " on " + name_,
-                                 "GRANT " + privilege + " ON " + name_ + " TO current_user"});
-        }
+        privileges();
         for (auto const& trigger : live_.update_triggers)
             warn("trigger " + detail::quote_name(trigger) + " runs at every claim and settle",
                  "review it; where it writes the fence or the status, rows are lost to their owners");
     }
+
+    void privileges() {
+        auto const& w = table_.words();
+        bool const erases = is_erased(w.completed) || is_erased(w.dead) || is_erased(w.discarded);
+        for (auto const& privilege : live_.denied)
+            if (privilege != "DELETE" || erases) refused(privilege, "");
+        std::string selected, updated, inserted;
+        auto const note = [&](std::string& list, std::string_view name, std::string_view privilege) {
+            auto const* live = find(name);
+            if (live == nullptr ||
+                std::find(live->denied.begin(), live->denied.end(), privilege) == live->denied.end())
+                return;
+            auto const quoted = detail::quote_name(name);
+            if (list.find(quoted) == list.npos) list += (list.empty() ? "" : ", ") + quoted;
+        };
+        auto const part = [&](std::string_view name, bool updates, bool inserts) {
+            note(selected, name, "SELECT");
+            if (updates) note(updated, name, "UPDATE");
+            if (inserts) note(inserted, name, "INSERT");
+        };
+        part(table_.key_part().name, false, table_.key_part().source == KeySource::row);
+        part(table_.template get<status_part>().name, true, true);
+        table_.each_column([&](auto const& p) { part(p.name, false, table_.inserts(p.name)); });
+        table_.each_output([&](auto const& p) { part(p.name, true, false); });
+        table_.each_fixed([&](Fixed const& p) { part(p.name, false, true); });
+        auto const control = [&]<class Role>(Role*, bool updates, bool inserts) {
+            if constexpr (T::template has<Role>) part(table_.template get<Role>().name, updates, inserts);
+        };
+        namespace r = column_role;
+        constexpr bool yes = true, no = false;
+        control(static_cast<r::lease_until*>(nullptr), yes, no);
+        control(static_cast<r::owner*>(nullptr), yes, no);
+        control(static_cast<r::last_error*>(nullptr), yes, no);
+        control(static_cast<r::updated_at*>(nullptr), yes, yes);
+        control(static_cast<r::fence*>(nullptr), yes, yes);
+        control(static_cast<r::failures*>(nullptr), yes, yes);
+        control(static_cast<r::crashes*>(nullptr), yes, yes);
+        control(static_cast<r::due_at*>(nullptr), yes, yes);
+        control(static_cast<r::priority*>(nullptr), no, yes);
+        if (!selected.empty()) refused("SELECT", selected);
+        if (!updated.empty()) refused("UPDATE", updated);
+        if (!inserted.empty()) refused("INSERT", inserted);
+        for (auto const& sequence : live_.denied_sequences)
+            warn("no privilege to USAGE on sequence " + sequence + ": enqueue() will be refused",
+                 "GRANT USAGE ON SEQUENCE " + sequence + " TO " + grantee());
+    }
+    void refused(std::string const& privilege, std::string const& columns) {
+        auto const list = columns.empty() ? std::string{} : " (" + columns + ")";
+        findings_.push_back({privilege == "SELECT" || privilege == "UPDATE",
+                             "no privilege to " + privilege + list + " on " + name_,
+                             "GRANT " + privilege + list + " ON " + name_ + " TO " + grantee()});
+    }
+    [[nodiscard]] std::string grantee() const { return live_.role.empty() ? "current_user" : live_.role; }
 
     Live const* column(std::string_view name, char const* role, std::string const& definition) {
         auto const* live = find(name);
@@ -294,6 +343,18 @@ private:
 template <class T>
 [[nodiscard]] std::vector<Finding> compare(T const& table, Catalogue const& live, Dialect const& dialect) {
     return Comparison<T>{table, live, dialect}.all();
+}
+
+/// What only the planner knows: whether indexes serve the claim and the rescue. Not to be asked where
+/// `compare` found something fatal: what cannot be run cannot be explained.
+template <class Connection>
+void unserved(Connection& connection, Statements const& sql, std::vector<Finding>& findings) {
+    if (!connection.served_by_index(sql.take))
+        findings.push_back({false, "no index serves the claim: each one reads or sorts all pending rows",
+                            sql.next_index.text});
+    if (!sql.stale_probe.empty() && !connection.served_by_index(sql.stale_probe))
+        findings.push_back(
+            {false, "no index serves the rescue of rows whose lease ran out", sql.stale_index.text});
 }
 
 }  // namespace fila::inline v1::detail

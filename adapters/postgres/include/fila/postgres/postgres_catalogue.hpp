@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What pg_catalog says about a table. Read only for verify(): no statement of the store depends on it.
+// What pg_catalog says about a table. Read only for verify() and doctor(): no statement of the store depends on it.
 #pragma once
 
 #include <fila/table/catalogue.hpp>
@@ -58,11 +58,37 @@ SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint
  WHERE conrelid = pg_catalog.to_regclass($1::text) AND contype = 'c'
  ORDER BY conname)";
 
+// A privilege on some columns is not lacking altogether; columns_denied_sql says on which ones it does.
 inline constexpr std::string_view denied_sql = R"(
 SELECT r.name
   FROM (VALUES (1, 'SELECT'), (2, 'INSERT'), (3, 'UPDATE'), (4, 'DELETE')) AS r(place, name)
- WHERE NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1::text)::oid, r.name)
+ WHERE CASE WHEN r.name = 'DELETE'
+            THEN NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1::text)::oid, r.name)
+            ELSE NOT pg_catalog.has_any_column_privilege(pg_catalog.to_regclass($1::text)::oid, r.name) END
  ORDER BY r.place)";
+
+inline constexpr std::string_view columns_denied_sql = R"(
+SELECT a.attname, r.name
+  FROM (VALUES ('SELECT'), ('INSERT'), ('UPDATE')) AS r(name)
+  JOIN pg_catalog.pg_attribute a ON a.attnum > 0 AND NOT a.attisdropped
+ WHERE a.attrelid = pg_catalog.to_regclass($1::text)
+   AND pg_catalog.has_any_column_privilege(a.attrelid, r.name)
+   AND NOT pg_catalog.has_column_privilege(a.attrelid, a.attnum, r.name))";
+
+// Of defaults that call nextval: identity columns ask for no privilege. CASE, since nothing else keeps the
+// function from being asked of what is no sequence.
+inline constexpr std::string_view sequences_denied_sql = R"(
+SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname)
+  FROM pg_catalog.pg_attrdef d
+  JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_attrdef'::regclass AND p.objid = d.oid
+                             AND p.refclassid = 'pg_catalog.pg_class'::regclass
+  JOIN pg_catalog.pg_class c ON c.oid = p.refobjid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE d.adrelid = pg_catalog.to_regclass($1::text)
+   AND CASE WHEN c.relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(c.oid, 'USAGE, UPDATE') END
+ ORDER BY d.adnum)";
+
+inline constexpr std::string_view role_sql = R"(SELECT pg_catalog.quote_ident(current_user), $1::text)";
 
 /// `run(statement, bindings, on_row)` is a connection's. A table that is not there, or whose schema we may
 /// not use, does not exist as far as we can tell.
@@ -98,6 +124,12 @@ Catalogue read_catalogue(TableName const& name, Run run) {
     read(partition_sql, [&](auto const& r) { found.partition_key.push_back(text(r[0])); });
     read(checks_sql, [&](auto const& r) { found.checks.push_back(text(r[0])); });
     read(denied_sql, [&](auto const& r) { found.denied.push_back(text(r[0])); });
+    read(columns_denied_sql, [&](auto const& r) {
+        auto const column = std::ranges::find(found.columns, r[0].text(), &Catalogue::Column::name);
+        if (column != found.columns.end()) column->denied.push_back(text(r[1]));
+    });
+    read(sequences_denied_sql, [&](auto const& r) { found.denied_sequences.push_back(text(r[0])); });
+    read(role_sql, [&](auto const& r) { found.role = text(r[0]); });
     return found;
 }
 

@@ -163,6 +163,11 @@ public:
         }
         return served;
     }
+    /// Throws what keeps the statement from being run, privileges included. Runs nothing.
+    void rehearse(Statement const& statement) {
+        (void)execute_unnamed({"EXPLAIN " + statement.text, {}},
+                              bridge::Parameters(statement.parameters.size(), std::nullopt));
+    }
 
 private:
     static std::unique_ptr<pqxx::connection> open(Config const& config) {

@@ -19,6 +19,7 @@
 
 #include <fila/postgres/postgres_config.hpp>
 #include <fila/postgres/postgres_connection.hpp>
+#include <fila/postgres/postgres_doctor.hpp>
 #include <fila/table/postgres_dialect.hpp>
 #include <fila/table/sql_store.hpp>
 
@@ -62,6 +63,9 @@ struct Driver {
     static Dialect dialect(Config const&) { return postgres_dialect(); }
     static std::size_t connections(Config const& config) { return config.connections; }
     static std::chrono::milliseconds patience(Config const& config) { return config.patience; }
+    static void examine(Connection& connection, Examination& seen) {
+        detail::Examiner{connection, seen}.all();
+    }
     static Borrowed borrow(pqxx::transaction_base& transaction) { return Borrowed{transaction}; }
 };
 static_assert(fila::Driver<Driver>);

@@ -41,6 +41,7 @@ public:
     ~Connection() = default;
 
     [[nodiscard]] sqlite3* handle() const noexcept { return db_.get(); }
+    [[nodiscard]] Config const& config() const noexcept { return config_; }
     /// A memory database is never lost: its content would be.
     [[nodiscard]] bool lost() const noexcept { return lost_ && config_.file != ":memory:"; }
 

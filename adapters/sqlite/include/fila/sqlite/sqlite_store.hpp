@@ -13,6 +13,7 @@
 #pragma once
 
 #include <fila/sqlite/sqlite_connection.hpp>
+#include <fila/sqlite/sqlite_doctor.hpp>
 #include <fila/table/sql_store.hpp>
 
 #include <chrono>
@@ -32,6 +33,9 @@ struct SqliteDriver {
     [[nodiscard]] static std::size_t connections(Config const&) noexcept { return 1; }
     [[nodiscard]] static std::chrono::milliseconds patience(Config const& config) noexcept {
         return config.busy_timeout;
+    }
+    static void examine(Connection& connection, Examination& seen) {
+        detail::Examiner{connection, seen}.all();
     }
     [[nodiscard]] static BorrowedConnection borrow(sqlite3* db) { return BorrowedConnection{db}; }
     /// Where a file went away, an empty one in its place would only hide that.
