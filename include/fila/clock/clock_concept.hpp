@@ -6,7 +6,7 @@
 // | `c.now()` | `TimePoint` | steady: never goes back. From any thread |
 // | `c.wait_until(lock, cv, t)` | `void` | waits on `cv` under `lock`; returns when notified, at `t`, or for no reason. `TimePoint::max()`: no time limit |
 //
-// A copyable handle: copies share the time.
+// Neither throws. A copyable handle: copies share the time.
 #pragma once
 
 #include <fila/types/time.hpp>

@@ -17,7 +17,8 @@
 
 namespace fila::inline v1 {
 
-/// Runs up to `threads` handlers at once. The threads are started at construction, and their number never
+/// Runs up to `threads` handlers at once; while handlers take less than some 20 µs, the thread that called
+/// `drain` or `run` lends a hand. The threads are started at construction, and their number never
 /// changes. Several processors may share one pool. For handlers that wait (HTTP, disks) take as many threads
 /// as may wait at once; for handlers that compute, as many as there are cores. Alternatives: InlineExecutor;
 /// a pool that the program has anyway (see executor_concept.hpp).

@@ -54,7 +54,7 @@ struct RowsRescued {
 };
 /// A call of the store failed; the engine goes on by its rules (see Pace).
 struct Faulted {
-    std::string_view stage;  ///< claim, settle, extend, rescue, inspect, commit
+    std::string_view stage;  ///< claim, settle, extend, rescue, inspect, commit; limiter, retry policy, execute
     std::string_view what;
     bool retryable;
 };
