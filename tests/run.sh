@@ -6,6 +6,7 @@
 #                        sanitizers of addresses and undefined behaviour), tsan (g++ with that of threads)
 #   tests/run.sh quick   gcc only
 #   tests/run.sh NAME…   some of: gcc clang tsan
+#   tests/run.sh --soak MINUTES   only what gets better with time: the simulation, and worker processes in trouble
 #
 # Installs what is missing (as root), builds each configuration in build/NAME, runs its tests beside a private
 # PostgreSQL, and prints ctest's closing lines. The exit status is 0 if everything passed.
@@ -111,6 +112,25 @@ run_tsan() {
         -DFILA_SANITIZE=thread -DFILA_BUILD_EXAMPLES=OFF
 }
 
+# About so many minutes, half of it simulation: some 2000 worlds a second of each strategy.
+run_soak() {
+    log=build/soak.log
+    : >"$log"
+    logged cmake -S . -B build/gcc -G Ninja -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O1 -g1" &&
+        logged cmake --build build/gcc --parallel "$jobs" --target test_simulation --target test_chaos || return 1
+    export FILA_SIMULATION_SEEDS=$((minutes * 30 * 2000))
+    build/gcc/tests/processor/test_simulation "simulation:*finished once*" || return 1
+    chaos=$(ctest --test-dir build/gcc -N -L chaos | grep -c 'Test *#')
+    export FILA_SOAK_SECONDS=$((minutes * 30 * jobs / chaos + 1))
+    tests/support/postgres_server.sh run ctest --test-dir build/gcc -j "$jobs" --output-on-failure -L chaos
+}
+
+minutes=
+if [ "${1:-}" = --soak ]; then
+    minutes=${2:-}
+    case $minutes in *[!0-9]*) minutes= ;; esac
+    set -- soak
+fi
 case ${1:-all} in
 all) set -- gcc clang tsan ;;
 quick) set -- gcc ;;
@@ -118,6 +138,7 @@ esac
 for name in "$@"; do
     case $name in
     gcc | tsan) ;;
+    soak) [ -n "$minutes" ] || fail "a soak needs a number of minutes:  tests/run.sh --soak 60" ;;
     clang) packages="$packages $clang_packages" ;;
     *) fail "'$name' is no configuration: quick, all, or some of gcc clang tsan" ;;
     esac
