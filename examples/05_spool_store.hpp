@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A store of one's own, in less than sixty lines: files in a spool directory.
+// A store of one's own: files in a spool directory. First the directory, then the store, in less than sixty lines.
 //
 //   mv letter.txt spool/pending/          # is how work comes in
-//   fila::Processor p{SpoolStore{"spool"}, fila::ThreadPool{4}, [](std::filesystem::path const& file) {
-//   send(file); }};
+//   fila::Processor p{SpoolStore{"spool"}, fila::ThreadPool{4}, [](fs::path const& file) { send(file); }};
 //
 // Several processes may share a directory. The whole state is in it, so a killed process loses nothing: a
 // file's room is its state, its time stamp says until when it waits (in pending/) or is leased (in work/),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// One process of several that drain the same table:  drain_worker sqlite FILE | postgres CONNINFO  RUN_LOG
-// WORKERS Each run of a row is one line of the run log, appended by one write, so that processes do not mix
-// their lines.
+// One process of several that drain the same table:
+//
+//   drain_worker sqlite FILE | postgres CONNINFO  RUN_LOG WORKERS
+//
+// Each run of a row is one line of the run log, appended by one write, so that processes do not mix their lines.
 #include "processes/shared_jobs.hpp"
 #include <fila/executor/thread_pool.hpp>
 #include <fila/processor/processor.hpp>
