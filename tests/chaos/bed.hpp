@@ -91,10 +91,11 @@ public:
         return number("SELECT count(*) FROM {s}jobs WHERE status IN ('pending', 'processing')");
     }
     std::int64_t dead() { return number("SELECT count(*) FROM {s}jobs WHERE status = 'dead'"); }
-    /// Rows that are some process's just now (leased only).
-    std::vector<std::string> in_hand() {
+    /// Rows that are some process's just now (leased only), but for each `except`-th.
+    std::vector<std::string> in_hand(int except) {
         std::vector<std::string> keys;
-        for (auto const& row : query("SELECT id FROM {s}jobs WHERE status = 'processing'"))
+        for (auto const& row : query("SELECT id FROM {s}jobs WHERE status = 'processing' AND id % " +
+                                     std::to_string(except) + " <> 0"))
             keys.push_back(row[0]);
         return keys;
     }
@@ -161,7 +162,7 @@ protected:
         return "CREATE TABLE {s}jobs (id " + key +
                ", payload text NOT NULL, run bigint, status text NOT NULL DEFAULT 'pending', lease_until " +
                time +
-               ", fence bigint NOT NULL DEFAULT 0, owner text, failures integer NOT NULL DEFAULT 0, "
+               ", fence bigint NOT NULL DEFAULT 0, failures integer NOT NULL DEFAULT 0, "
                "crashes integer NOT NULL DEFAULT 0, due_at " +
                time + " NOT NULL DEFAULT " + now +
                ", last_error text);"

@@ -9,7 +9,8 @@
 
 namespace fila_chaos {
 
-/// `run` names the run of a handler that settled the row: the table tells who did it, the log of runs when.
+/// `run` names the run of a handler that settled the row: the table tells who did it, the log of runs when. No
+/// owner is mapped: the fence alone keeps late processes off.
 struct ChaosJob {
     std::int64_t id = 0;
     std::string payload;
@@ -24,7 +25,6 @@ struct ChaosJob {
         .status("status", {.completed = "done"})
         .lease_until("lease_until")
         .fence("fence")
-        .owner("owner")
         .failures("failures")
         .crashes("crashes")
         .due_at("due_at")

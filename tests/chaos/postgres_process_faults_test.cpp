@@ -21,7 +21,10 @@ void kill_workers(Strategy strategy) {
 
 void stop_and_continue(Strategy strategy) {
     PostgresBed bed;
-    Ordeal ordeal{"SIGSTOP for longer than the lease, SIGCONT", bed, strategy, {.options = {"work=100-300"}}};
+    Ordeal ordeal{"SIGSTOP for longer than the lease, SIGCONT",
+                  bed,
+                  strategy,
+                  {.rows = 150, .options = {"work=100-200"}}};
     while (ordeal.goes_on()) {
         auto& sleeper = ordeal.fleet()[0];
         sleeper.signal(SIGSTOP);
