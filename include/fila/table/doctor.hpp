@@ -60,12 +60,16 @@ public:
                 .limits = limits} {}
 
     [[nodiscard]] std::vector<Finding> findings() {
-        auto const live = connection_.catalogue(table_.name());
-        seen_.findings = compare(table_, live, core_.dialect);
-        seen_.runs =
-            std::none_of(seen_.findings.begin(), seen_.findings.end(), [](auto const& f) { return f.fatal; });
+        bool exists = false;
+        seen_.look(connection_, "the catalogue", [&] {
+            auto const live = connection_.catalogue(table_.name());
+            exists = live.exists;
+            seen_.findings = compare(table_, live, core_.dialect);
+        });
+        seen_.runs = exists && std::none_of(seen_.findings.begin(), seen_.findings.end(),
+                                            [](auto const& f) { return f.fatal; });
         D::examine(connection_, seen_);
-        if (!live.exists || seen_.locked) return std::move(seen_.findings);
+        if (!exists || seen_.locked) return std::move(seen_.findings);
         if (seen_.runs) unserved(connection_, core_.sql, seen_.findings);
         if constexpr (can::lease) processing();
         if constexpr (can::delay) pending();

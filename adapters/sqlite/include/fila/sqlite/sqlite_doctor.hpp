@@ -4,12 +4,13 @@
 // | probe | finding |
 // |---|---|
 // | time-out | none: whoever meets another writer fails at once |
-// | file | moved or deleted under the store; it or its directory not writable; -wal and -shm with other owners or modes |
+// | file | it or its directory not writable; -wal and -shm with other owners or modes |
 // | journal | not WAL: readers and writers block each other |
 // | log | grown, because a reader keeps an old snapshot; tries a passive checkpoint, as each commit does |
 // | write lock | held by somebody for longer than `DoctorLimits::write_lock`; waits that long, but only then |
 //
-// Nothing reads the table; `PRAGMA quick_check` would read all of it and is left to you.
+// Of a file that was moved or deleted under the store, doctor() throws as every verb does. Nothing reads the
+// table; `PRAGMA quick_check` would read all of it and is left to you.
 #pragma once
 
 #include <fila/sqlite/sqlite_connection.hpp>
@@ -26,6 +27,7 @@
 #include <system_error>
 
 #if __has_include(<sys/stat.h>) && __has_include(<unistd.h>)
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define FILA_SQLITE_FILE_MODES 1
@@ -47,7 +49,6 @@ public:
         if (c_.config().busy_timeout.count() == 0)
             seen_.add("busy_timeout is 0: a verb fails as soon as it meets another writer",
                       "fila::sqlite::Config::busy_timeout: a second or more");
-        if (moved()) return;
         look("the modes of " + file_, [&] { modes(); });
         look("the journal mode of " + file_, [&] { journal(); });
         look("the write-ahead log of " + file_, [&] { log(); });
@@ -55,23 +56,13 @@ public:
     }
 
 private:
-    bool moved() {
-        int moved = 0;
-        sqlite3_file_control(c_.handle(), schema_.c_str(), SQLITE_FCNTL_HAS_MOVED, &moved);
-        if (moved == 0) return false;
-        seen_.add(
-            file_ + " was moved, replaced or deleted: this store works on a file that others no longer see",
-            "put the file back, or start the program again");
-        seen_.locked = true;  // what its rows are is nobody's concern
-        return true;
-    }
     void modes() {
 #ifdef FILA_SQLITE_FILE_MODES
         auto const directory = std::filesystem::path{file_}.parent_path().string();
-        if (::access(file_.c_str(), W_OK) != 0 || sqlite3_db_readonly(c_.handle(), schema_.c_str()) == 1)
+        if (!writable(file_) || sqlite3_db_readonly(c_.handle(), schema_.c_str()) == 1)
             seen_.add(file_ + " is not writable for us: nothing can be claimed",
                       "chmod u+w " + quoted(file_));
-        if (!directory.empty() && ::access(directory.c_str(), W_OK) != 0)
+        if (!directory.empty() && !writable(directory))
             seen_.add(directory + " is not writable for us: the log cannot be made anew",
                       "chmod u+w " + quoted(directory));
         struct ::stat of_file{};
@@ -146,6 +137,11 @@ private:
                       " lists the programs; transactions should be short");
     }
 
+#ifdef FILA_SQLITE_FILE_MODES
+    [[nodiscard]] static bool writable(std::string const& path) {
+        return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+    }
+#endif
     /// For a shell.
     [[nodiscard]] static std::string quoted(std::string const& path) {
         std::string out{"'"};
