@@ -31,7 +31,7 @@ struct Examination {
     // answered
     std::vector<Finding> findings{};
     std::vector<std::string> words{};  ///< that the status column seems to hold, by statistics
-    bool locked = false;               ///< whoever reads the table now waits
+    bool locked = false;               ///< whoever explains or runs a statement now waits
 
     void add(std::string what, std::string mend) {
         findings.push_back({false, std::move(what), std::move(mend)});
