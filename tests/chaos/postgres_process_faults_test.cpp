@@ -19,18 +19,19 @@ void kill_workers(Strategy strategy) {
     CHECK(v.extra_runs > 0);  // else nobody died with a row in hand
 }
 
+/// It wakes up while its rows run elsewhere, or after that.
 void stop_and_continue(Strategy strategy) {
     PostgresBed bed;
     Ordeal ordeal{"SIGSTOP for longer than the lease, SIGCONT",
                   bed,
                   strategy,
-                  {.rows = 150, .options = {"work=100-200"}}};
+                  {.rows = 100, .period = 4s, .options = {"work=200-400"}}};
     while (ordeal.goes_on()) {
         auto& sleeper = ordeal.fleet()[0];
         sleeper.signal(SIGSTOP);
-        pause(lease * 2);
+        pause(lease + ordeal.fleet().some_ms(200, 700));
         sleeper.signal(SIGCONT);
-        pause(300ms);
+        pause(ordeal.fleet().some_ms(100, 500));
     }
     ordeal.ceased();
     auto const v = ordeal.finish();
@@ -43,9 +44,13 @@ void stop_and_continue(Strategy strategy) {
     }
 }
 
+/// Some handlers go on for longer than a lease after that: it is kept until they are done.
 void terminate_workers(Strategy strategy) {
     PostgresBed bed;
-    Ordeal ordeal{"SIGTERM and a second SIGTERM", bed, strategy, {.options = {"work=5-100"}}};
+    Ordeal ordeal{"SIGTERM and a second SIGTERM",
+                  bed,
+                  strategy,
+                  {.rows = 40, .period = 4s, .options = {"work=5-1500"}}};
     while (ordeal.goes_on()) {
         pause(ordeal.fleet().some_ms(0, 250));
         ordeal.fleet().terminate(ordeal.fleet().any(), 1);
