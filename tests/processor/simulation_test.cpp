@@ -12,7 +12,7 @@ using fila_tests::Totals;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FILA_TESTS_ARE_SANITIZED
 constexpr std::uint64_t few = 1500;  // an order of magnitude slower there
 #else
 constexpr std::uint64_t few = 50'000;

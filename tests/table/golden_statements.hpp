@@ -8,7 +8,7 @@ namespace golden {
 
 inline constexpr std::string_view postgres_imports = R"sql(-- claim
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
      AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
      AND (tenant = 7 -- {ours} :only
@@ -16,12 +16,12 @@ WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALI
    ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = clock_timestamp() + $2::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $3::text
- WHERE "id" = ANY(ARRAY(SELECT k FROM next))
-RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass) AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1)
-SELECT * FROM claimed ORDER BY o1, o2, o3;
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
+RETURNING "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
+SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
      AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
      AND (tenant = 7 -- {ours} :only
@@ -30,12 +30,12 @@ WITH next AS MATERIALIZED (
    ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $5::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = clock_timestamp() + $6::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $7::text
- WHERE "id" = ANY(ARRAY(SELECT k FROM next))
-RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1)
-SELECT * FROM claimed ORDER BY o1, o2, o3;
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
+RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
+SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass) AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, (SELECT mark FROM pass) AS mark FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
    AND (tenant = 7 -- {ours} :only
@@ -43,7 +43,7 @@ SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes
  ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- take_after
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, (SELECT mark FROM pass) AS mark FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $2::bigint * interval '1 microsecond')
    AND (tenant = 7 -- {ours} :only
@@ -95,7 +95,7 @@ UPDATE "etl"."import rows" AS t SET "locked_until" = clock_timestamp() + $4::big
 RETURNING o.i;
 -- rescue
 WITH stale AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3
      AND ("locked_until" < (SELECT clock_timestamp()) OR "locked_until" IS NULL)
    ORDER BY "locked_until" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED)
@@ -103,7 +103,7 @@ UPDATE "etl"."import rows"
    SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= $2::bigint THEN 'dead' ELSE 'pending' END)::text,
        "crashes" = COALESCE("crashes", 0) + 1,
        "error" = 'lease expired'
- WHERE "id" = ANY(ARRAY(SELECT k FROM stale))
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM stale))
 RETURNING "status" = 'dead';
 -- enqueue
 INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
@@ -117,7 +117,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q),
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q);
 -- dead_letters
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", '-infinity') AS o2, "id" AS o3, "cells" AS c0, CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS c1, "error" FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, "error" FROM "etl"."import rows"
  WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive
@@ -141,33 +141,33 @@ CREATE INDEX "import rows_fila_stale" ON "etl"."import rows" ("queue", "shard", 
 
 inline constexpr std::string_view postgres_hooks = R"sql(-- claim
 WITH next AS MATERIALIZED (
-  SELECT "id" AS k FROM "public"."hooks"
+  SELECT "id" FROM "public"."hooks"
    WHERE "state" = 'new'
    ORDER BY "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "public"."hooks"
    SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
- WHERE "id" = ANY(ARRAY(SELECT k FROM next))
-RETURNING "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0)
-SELECT * FROM claimed ORDER BY o1;
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
+RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
+SELECT * FROM claimed ORDER BY fila_1;
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT "id" AS k FROM "public"."hooks"
+  SELECT "id" FROM "public"."hooks"
    WHERE "state" = 'new'
      AND ("id") > ($1::uuid)
    ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "public"."hooks"
    SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
- WHERE "id" = ANY(ARRAY(SELECT k FROM next))
-RETURNING "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0)
-SELECT * FROM claimed ORDER BY o1;
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
+RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
+SELECT * FROM claimed ORDER BY fila_1;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0, (SELECT mark FROM pass) AS mark FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
  WHERE "state" = 'new'
  ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- take_after
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0, (SELECT mark FROM pass) AS mark FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
  WHERE "state" = 'new'
    AND ("id") > ($2::uuid)
  ORDER BY "id" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
@@ -206,14 +206,14 @@ SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, 
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence OFFSET 0) AS held;
 -- rescue
 WITH stale AS MATERIALIZED (
-  SELECT "id" AS k FROM "public"."hooks"
+  SELECT "id" FROM "public"."hooks"
    WHERE "state" = 'sending'
      AND ("updated_at" < (SELECT clock_timestamp() - $1::bigint * interval '1 microsecond') OR "updated_at" IS NULL)
    ORDER BY "updated_at" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE "public"."hooks"
    SET "state" = 'new',
        "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
- WHERE "id" = ANY(ARRAY(SELECT k FROM stale))
+ WHERE "id" = ANY(ARRAY(SELECT "id" FROM stale))
 RETURNING false;
 -- enqueue
 INSERT INTO "public"."hooks" ("state", "updated_at", "id", "url")
@@ -226,7 +226,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'sending' LIMIT $1::bigint) q),
   (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'gave up' LIMIT $1::bigint) q);
 -- dead_letters
-SELECT "id" AS k, CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "id" AS o1, "url" AS c0 FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url" FROM "public"."hooks"
  WHERE "state" = 'gave up'
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive
@@ -250,12 +250,12 @@ CREATE INDEX "hooks_fila_stale" ON "public"."hooks" ("updated_at") WHERE "state"
 
 inline constexpr std::string_view postgres_payments = R"sql(-- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0, (SELECT mark FROM pass) AS mark FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" AS fila_1, "cents", (SELECT mark FROM pass) FROM "billing"."payments"
  WHERE "status" = 'pending'
  ORDER BY "code" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- take_after
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0, (SELECT mark FROM pass) AS mark FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" AS fila_1, "cents", (SELECT mark FROM pass) FROM "billing"."payments"
  WHERE "status" = 'pending'
    AND ("code") > ($2::text)
  ORDER BY "code" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
@@ -284,7 +284,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'processing' LIMIT $1::bigint) q),
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'dead' LIMIT $1::bigint) q);
 -- dead_letters
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" AS o1, "cents" AS c0 FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" AS fila_1, "cents" FROM "billing"."payments"
  WHERE "status" = 'dead'
  ORDER BY "code" LIMIT $1::bigint;
 -- redrive
@@ -306,7 +306,7 @@ CREATE INDEX "payments_fila_next" ON "billing"."payments" ("code") WHERE "status
 
 inline constexpr std::string_view plain_imports = R"sql(-- claim
 WITH next AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
      AND COALESCE("run_at", 0) <= :now
      AND (tenant = 7 -- {ours} :only
@@ -314,11 +314,11 @@ WITH next AS MATERIALIZED (
    ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
- WHERE "id" IN (SELECT k FROM next)
-RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, :now AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1;
+ WHERE "id" IN (SELECT "id" FROM next)
+RETURNING "id", "fence", "failures", "crashes", :now, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen";
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
      AND COALESCE("run_at", 0) <= :start
      AND (tenant = 7 -- {ours} :only
@@ -327,17 +327,17 @@ WITH next AS MATERIALIZED (
    ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
- WHERE "id" IN (SELECT k FROM next)
-RETURNING "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1;
+ WHERE "id" IN (SELECT "id" FROM next)
+RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen";
 -- take
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, :now AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1 FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", :now, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen" FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", 0) <= :now
    AND (tenant = 7 -- {ours} :only
    )
  ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n;
 -- take_after
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1 FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen" FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", 0) <= :start
    AND (tenant = 7 -- {ours} :only
@@ -376,7 +376,7 @@ UPDATE "etl"."import rows" AS t SET "locked_until" = :now + :lease
 RETURNING :i;
 -- rescue
 WITH stale AS MATERIALIZED (
-  SELECT "id" AS k FROM "etl"."import rows"
+  SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3
      AND ("locked_until" < :now OR "locked_until" IS NULL)
    ORDER BY "locked_until" LIMIT :n )
@@ -384,7 +384,7 @@ UPDATE "etl"."import rows"
    SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= :max_crashes THEN 'dead' ELSE 'pending' END),
        "crashes" = COALESCE("crashes", 0) + 1,
        "error" = 'lease expired'
- WHERE "id" IN (SELECT k FROM stale)
+ WHERE "id" IN (SELECT "id" FROM stale)
 RETURNING "status" = 'dead';
 -- enqueue
 INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
@@ -397,7 +397,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT :n) q),
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT :n) q);
 -- dead_letters
-SELECT "id" AS k, "fence" AS fence, "failures" AS failures, "crashes" AS crashes, 0 AS start, (-"priority") AS o1, COALESCE("run_at", 0) AS o2, "id" AS o3, "cells" AS c0, "seen" AS c1, "error" FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen", "error" FROM "etl"."import rows"
  WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
  ORDER BY "id" LIMIT :n;
 -- redrive
@@ -415,11 +415,11 @@ CREATE INDEX "etl"."import rows_fila_stale" ON "import rows" ("queue", "shard", 
 )sql";
 
 inline constexpr std::string_view plain_payments = R"sql(-- take
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billing"."payments"
  WHERE "status" = 'pending'
  ORDER BY "code" COLLATE BINARY LIMIT :n;
 -- take_after
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billing"."payments"
  WHERE "status" = 'pending'
    AND ("code" COLLATE BINARY) > (:after_key)
  ORDER BY "code" COLLATE BINARY LIMIT :n;
@@ -442,7 +442,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'processing' LIMIT :n) q),
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'dead' LIMIT :n) q);
 -- dead_letters
-SELECT "code" AS k, 0 AS fence, 0 AS failures, 0 AS crashes, 0 AS start, "code" COLLATE BINARY AS o1, "cents" AS c0 FROM "billing"."payments"
+SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billing"."payments"
  WHERE "status" = 'dead'
  ORDER BY "code" LIMIT :n;
 -- redrive
@@ -459,29 +459,29 @@ CREATE INDEX "billing"."payments_fila_next" ON "payments" ("code" COLLATE BINARY
 
 inline constexpr std::string_view plain_fleeting = R"sql(-- claim
 WITH next AS MATERIALIZED (
-  SELECT "code" AS k FROM "fleeting"
+  SELECT "code" FROM "fleeting"
    WHERE "status" = 'pending'
    ORDER BY "code" COLLATE BINARY LIMIT :n )
 UPDATE "fleeting"
    SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
- WHERE "code" IN (SELECT k FROM next)
-RETURNING "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1;
+ WHERE "code" IN (SELECT "code" FROM next)
+RETURNING "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1;
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT "code" AS k FROM "fleeting"
+  SELECT "code" FROM "fleeting"
    WHERE "status" = 'pending'
      AND ("code" COLLATE BINARY) > (:after_key)
    ORDER BY "code" COLLATE BINARY LIMIT :n )
 UPDATE "fleeting"
    SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
- WHERE "code" IN (SELECT k FROM next)
-RETURNING "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1;
+ WHERE "code" IN (SELECT "code" FROM next)
+RETURNING "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1;
 -- take
-SELECT "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1 FROM "fleeting"
+SELECT "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1 FROM "fleeting"
  WHERE "status" = 'pending'
  ORDER BY "code" COLLATE BINARY LIMIT :n;
 -- take_after
-SELECT "code" AS k, "fence" AS fence, 0 AS failures, "crashes" AS crashes, 0 AS start, "code" COLLATE BINARY AS o1 FROM "fleeting"
+SELECT "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1 FROM "fleeting"
  WHERE "status" = 'pending'
    AND ("code" COLLATE BINARY) > (:after_key)
  ORDER BY "code" COLLATE BINARY LIMIT :n;
@@ -509,7 +509,7 @@ UPDATE "fleeting" AS t SET "lease_until" = :now + :lease
 RETURNING :i;
 -- rescue
 WITH stale AS MATERIALIZED (
-  SELECT "code" AS k FROM "fleeting"
+  SELECT "code" FROM "fleeting"
    WHERE "status" = 'processing'
      AND ("lease_until" < :now OR "lease_until" IS NULL)
      AND COALESCE("crashes", 0) + 1 < :max_crashes
@@ -517,17 +517,17 @@ WITH stale AS MATERIALIZED (
 UPDATE "fleeting"
    SET "status" = 'pending',
        "crashes" = COALESCE("crashes", 0) + 1
- WHERE "code" IN (SELECT k FROM stale)
+ WHERE "code" IN (SELECT "code" FROM stale)
 RETURNING false;
 -- rescue_erase
 WITH stale AS MATERIALIZED (
-  SELECT "code" AS k FROM "fleeting"
+  SELECT "code" FROM "fleeting"
    WHERE "status" = 'processing'
      AND ("lease_until" < :now OR "lease_until" IS NULL)
      AND COALESCE("crashes", 0) + 1 >= :max_crashes
    ORDER BY "lease_until" LIMIT :n )
 DELETE FROM "fleeting"
- WHERE "code" IN (SELECT k FROM stale)
+ WHERE "code" IN (SELECT "code" FROM stale)
 RETURNING true;
 -- enqueue
 INSERT INTO "fleeting" ("status", "fence", "crashes", "code")

@@ -8,8 +8,27 @@
 #include <atomic>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 namespace fila::inline v1::detail {
+
+/// Stop tokens that are collected under the ledger's lock and tripped when it is let go: their callbacks are
+/// users' code.
+class TrippedTokens {
+public:
+    void add(std::stop_source const& token) { tokens_.push_back(token); }
+    void request_stop() noexcept {
+        for (auto& t : tokens_) {
+            try {
+                t.request_stop();
+            } catch (...) {  // a callback that throws: the handler's own affair, and it has been told
+            }
+        }
+    }
+
+private:
+    std::vector<std::stop_source> tokens_;
+};
 
 /// Recycled, and never freed while the engine lives: a late worker may still look at `word_`.
 /// Workers share one by taking chunks of it; the keeper reads its tickets, the settler its outcomes, in
@@ -33,6 +52,12 @@ public:
         std::atomic<Duration::rep> started{not_started};  ///< kept where a time limit asks for it
         std::stop_source source{
             std::nostopstate};  ///< made when a handler asks; guarded by the ledger's mutex
+
+        /// Under the ledger's lock. The first reason stays.
+        void trip(StopReason why, TrippedTokens& tokens) {
+            auto none = StopReason::none;
+            if (stop.compare_exchange_strong(none, why) && source.stop_possible()) tokens.add(source);
+        }
     };
     enum class Verdict : std::uint8_t { none, returned, thrown };
 

@@ -84,7 +84,7 @@ private:
     bool startable(std::uint32_t i) noexcept {
         auto& m = flight_.mark(i);
         auto const why = m.stop.load(std::memory_order_relaxed);
-        if (why == StopReason::none && !ledger_.stopping()) {
+        if (why == StopReason::none && !ledger_.over()) {
             if (ledger_.parts.time_limit.per_row != forever)
                 m.started.store(ledger_.parts.clock.now().time_since_epoch().count(),
                                 std::memory_order_relaxed);

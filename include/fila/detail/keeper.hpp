@@ -73,11 +73,11 @@ private:
                now >= later(TimePoint{Duration{started}}, ledger_.parts.time_limit.per_row);
     }
     void trip_overdue(TimePoint now) {
-        std::vector<std::stop_source> tokens;
+        TrippedTokens tokens;
         ledger_.each_in_hand([&](F& f, std::uint32_t i) {
-            if (overdue(f, i, now)) L::trip(f.mark(i), StopReason::timeout, tokens);
+            if (overdue(f, i, now)) f.mark(i).trip(StopReason::timeout, tokens);
         });
-        L::request_stop(tokens);
+        tokens.request_stop();
     }
 
     Step gather(TimePoint now) {
@@ -125,14 +125,14 @@ private:
     /// Leases that certainly ran out while the store could not be reached may be somebody else's by now:
     /// their handlers are told, but whether they are lost is the fence's word.
     void tell_run_out(TimePoint now) {
-        std::vector<std::stop_source> tokens;
+        TrippedTokens tokens;
         ledger_.each_in_hand([&](F& f, std::uint32_t i) {
-            if (now >= f.leased_until) L::trip(f.mark(i), StopReason::lease_lost, tokens);
+            if (now >= f.leased_until) f.mark(i).trip(StopReason::lease_lost, tokens);
         });
-        L::request_stop(tokens);
+        tokens.request_stop();
     }
     Step apply() {
-        std::vector<std::stop_source> tokens;
+        TrippedTokens tokens;
         std::size_t lost = 0;
         ledger_.with_lock([&] {
             for (std::size_t k = 0; k < places_.size(); ++k) {
@@ -147,11 +147,11 @@ private:
                 f->lost_some = true;
                 // Perhaps it was settled a moment ago, and so is no loss.
                 if (f->mark(i).settling.load(std::memory_order_relaxed)) continue;
-                L::trip(f->mark(i), StopReason::lease_lost, tokens);
+                f->mark(i).trip(StopReason::lease_lost, tokens);
                 ++lost;
             }
         });
-        L::request_stop(tokens);
+        tokens.request_stop();
         if (lost) ledger_.tally.tell(LeasesLost{lost});
         reset();
         return {Step::again};

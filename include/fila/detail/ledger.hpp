@@ -71,6 +71,11 @@ public:
     // in too (seq_cst), else a ring could overtake the news that it is about.
     [[nodiscard]] bool stopping() const noexcept { return stop_.load() != StopReason::none; }
     [[nodiscard]] StopReason stop_reason() const noexcept { return stop_.load(); }
+    /// Whether nothing may be started any more: where the end is a matter of time, the claimer's thread may
+    /// be late to say so.
+    [[nodiscard]] bool over() const noexcept {
+        return stopping() || (ends_at != TimePoint::max() && parts.clock.now() >= ends_at);
+    }
     /// From any thread, any number of times; the first reason stays.
     void stop(StopReason why) noexcept {
         auto never = TimePoint::max().time_since_epoch().count();
@@ -325,23 +330,10 @@ public:
         std::lock_guard lock{mutex_};
         what();
     }
-    /// Under the lock. Tokens are tripped by the caller after it has let go: their callbacks are users' code.
-    static void trip(typename F::Mark& m, StopReason why, std::vector<std::stop_source>& tokens) {
-        auto none = StopReason::none;
-        if (m.stop.compare_exchange_strong(none, why) && m.source.stop_possible()) tokens.push_back(m.source);
-    }
-    static void request_stop(std::vector<std::stop_source>& tokens) noexcept {
-        for (auto& t : tokens) {
-            try {
-                t.request_stop();
-            } catch (...) {  // a callback that throws: the handler's own affair, and it has been told
-            }
-        }
-    }
     void trip_all(StopReason why) noexcept {
-        std::vector<std::stop_source> tokens;
-        each_in_hand([&](F& f, std::uint32_t i) { trip(f.mark(i), why, tokens); });
-        request_stop(tokens);
+        TrippedTokens tokens;
+        each_in_hand([&](F& f, std::uint32_t i) { f.mark(i).trip(why, tokens); });
+        tokens.request_stop();
     }
     [[nodiscard]] std::stop_token token(typename F::Mark& m, StopReason now) {
         std::stop_source source{std::nostopstate};

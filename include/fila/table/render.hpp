@@ -141,8 +141,8 @@ private:
         if constexpr (can::lease) words["lease"] = words[can::lease_column ? "lease_until" : "updated_at"];
         words["skip_locked"] = d_.skip_locked;
         macros["ordinal"] = d_.ordinal;
-        words["among_next"] = among("next");
-        words["among_stale"] = among("stale");
+        macros["among_next"] = among("next");
+        macros["among_stale"] = among("stale");
         macros["mine"] = d_.arrays ? " FROM mine AS o WHERE t.{key} BETWEEN o.k AND o.k"
                                    : " WHERE t.{key} = :k AND {owned}";
         sql_.types = {{"after_key", key_type()}, {"after_due", "text"}, {"owner", "text"}, {"guard", "text"}};
@@ -153,7 +153,7 @@ private:
     void order() {
         std::string terms, cursor, out;
         auto term = [&](std::string const& expression, std::string const& parameter) {
-            auto const alias = "o" + std::to_string(++terms_);
+            auto const alias = "fila_" + std::to_string(++terms_);
             auto const comma = terms_ > 1 ? ", " : "";
             terms += comma + expression;
             cursor += comma + parameter;
@@ -196,27 +196,25 @@ private:
         taken_ = status("{pending}");
         if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
     }
-    /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns.
+    /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns. Without
+    /// names that ORDER BY could take for a column of the table.
     void returned() {
         auto const& words = sql_.words;
         auto& r = sql_.macros["returning"];
-        r = words.at("key") + " AS k, ";
+        r = words.at("key") + ", ";
         if constexpr (can::fence_column)
             r += words.at("fence");
         else if constexpr (can::age_column)
             r += d_.micros(words.at("updated_at"));
         else
             r += "0";
-        r += " AS fence, ";
-        r += (can::failures ? words.at("failures") : "0") + " AS failures, ";
-        r += (can::crashes ? words.at("crashes") : "0") + " AS crashes, {pass_micros} AS start" +
-             cursor_columns_;
-        int n = 0;
+        r += ", ";
+        r += (can::failures ? words.at("failures") : "0") + ", ";
+        r += (can::crashes ? words.at("crashes") : "0") + ", {pass_micros}" + cursor_columns_;
         table_.each_column([&](auto const& part) {
             using Part = std::remove_cvref_t<decltype(part)>;
             auto const column = detail::quote_name(part.name);
-            r += ", " + (part_wire_v<Part> == Wire::instant ? d_.micros(column) : column) + " AS c" +
-                 std::to_string(n++);
+            r += ", " + (part_wire_v<Part> == Wire::instant ? d_.micros(column) : column);
         });
         r += "{mark}";
     }
@@ -257,7 +255,7 @@ private:
             macros["taken"] = mark ? d_.taken : "";
             macros["start"] = first ? d_.pass_now : d_.pass_start;
             macros["pass_micros"] = first && has_due ? d_.pass_micros : "0";
-            macros["mark"] = mark && !d_.pass_mark.empty() ? ", " + d_.pass_mark + " AS mark" : "";
+            macros["mark"] = mark && !d_.pass_mark.empty() ? ", " + d_.pass_mark : "";
             return !d_.pass.empty() && ((first && has_due) || (mark && !d_.taken.empty()));
         };
         auto const both = [&](bool first, Statement& claim, Statement& take) {
@@ -299,7 +297,7 @@ private:
     [[nodiscard]] std::string key_type() const { return sql_type_of<key_part_type>(d_); }
     [[nodiscard]] std::string among(std::string_view list) const {
         auto text = d_.among;
-        return text.replace(text.find('#'), 1, "SELECT k FROM " + std::string{list});
+        return text.replace(text.find('#'), 1, "SELECT {key} FROM " + std::string{list});
     }
     [[nodiscard]] std::string rows(std::vector<std::pair<std::string, std::string>> const& columns) {
         if (!d_.arrays) return {};

@@ -47,7 +47,7 @@ namespace detail::sql {
 // them by key. The first claim of a pass reads the clock once and returns it; the later ones ask for rows due
 // by then.
 inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
-  SELECT {key} AS k FROM {table}
+  SELECT {key} FROM {table}
    WHERE {status} = {pending}{fixed}{due_at?
      AND {due} <= {start}}{where?
      AND ({where}
@@ -104,7 +104,7 @@ inline constexpr std::string_view still_ours =
 
 // A processing row whose lease ran out (or is NULL) goes back to pending, or to the dead letters at the cap.
 // Ordered by the lease: by key, the planner would walk the primary key.
-inline constexpr std::string_view stale = R"(SELECT {key} AS k FROM {table}
+inline constexpr std::string_view stale = R"(SELECT {key} FROM {table}
    WHERE {status} = {processing}{fixed}{lease_until?
      AND ({lease_until} < {bound_now} OR {lease_until} IS NULL)}{!lease_until?
      AND ({updated_at} < {stale} OR {updated_at} IS NULL)}{cap?

@@ -296,8 +296,7 @@ private:
     }
     void refused(std::string const& privilege, std::string const& columns) {
         auto const list = columns.empty() ? std::string{} : " (" + columns + ")";
-        findings_.push_back({privilege == "SELECT" || privilege == "UPDATE",
-                             "no privilege to " + privilege + list + " on " + name_,
+        findings_.push_back({privilege != "INSERT", "no privilege to " + privilege + list + " on " + name_,
                              "GRANT " + privilege + list + " ON " + name_ + " TO " + grantee()});
     }
     [[nodiscard]] std::string grantee() const { return live_.role.empty() ? "current_user" : live_.role; }

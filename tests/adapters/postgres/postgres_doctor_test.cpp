@@ -552,7 +552,7 @@ TEST_CASE("doctor: privileges are told by column, and a sequence by name") {
     CHECK_FALSE(find(store.doctor(), "DELETE"));
     auto const erasing =
         fila::table<Task>("tasks").key("id", &Task::id).status("status", {.completed = fila::erased});
-    pg::PostgresStore eraser{clinic.config(role), erasing};
+    pg::PostgresStore eraser{clinic.config(role), erasing, fila::OnStart::nothing};
     cured(clinic, eraser, "no privilege to DELETE");
 }
 

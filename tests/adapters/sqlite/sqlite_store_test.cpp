@@ -256,6 +256,34 @@ TEST_CASE("case 42: a settle of which the database refuses one row is refused as
     CHECK(settle(t.store, batch.tickets()[0], fila::complete()) == Ack::applied);  // the connection is well
 }
 
+TEST_CASE("columns may be called as statements might call theirs: the order is that of the due times") {
+    struct Row {
+        std::int64_t id = 0;
+    };
+    constexpr auto mapping = fila::table<Row>("t")
+                                 .key("start", &Row::id)
+                                 .status("mark")
+                                 .due_at("k")
+                                 .lease_until("crashes")
+                                 .fence("o1")
+                                 .failures("fence");
+    SqliteFile file;
+    SqliteStore store{Config{file.path()}, mapping, fila::OnStart::migrate};
+    store.enqueue({Row{}, Row{}, Row{}});
+    PlainConnection plain{file.path()};
+    plain.exec("UPDATE t SET k = 100 - start");
+    auto transaction = store.begin();
+    REQUIRE(transaction);
+    fila::batch_t<decltype(store)> taken, claimed;
+    transaction->claim({3, {}, {}}, taken);
+    transaction.reset();
+    store.claim({2, {}, 30s}, claimed);
+    REQUIRE(taken.rows().size() == 3);
+    REQUIRE(claimed.rows().size() == 2);
+    for (std::int64_t i = 0; i < 3; ++i) CHECK(taken.rows()[static_cast<std::size_t>(i)].id == 3 - i);
+    for (std::int64_t i = 0; i < 2; ++i) CHECK(claimed.rows()[static_cast<std::size_t>(i)].id == 3 - i);
+}
+
 TEST_CASE("case 33: undecodable rows fail alone") {
     Orders t;
     for (int i = 0; i < 100; ++i) t.store.enqueue({Order{}});
