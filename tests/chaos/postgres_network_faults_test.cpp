@@ -105,8 +105,8 @@ void end_in_stall(Strategy strategy) {
 
 }  // namespace
 
-TEST_CASE("case 28: every connection is cut, again and again, leased") { cut(Strategy::leased); }
-TEST_CASE("case 86: every connection is cut, again and again, in transactions") {
+TEST_CASE("case 28, 118: every connection is cut, again and again, leased") { cut(Strategy::leased); }
+TEST_CASE("case 86, 118: every connection is cut, again and again, in transactions") {
     cut(Strategy::in_transaction);
 }
 TEST_CASE("case 66: the network stalls for longer than a lease, leased") { stall(Strategy::leased); }
