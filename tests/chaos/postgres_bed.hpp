@@ -124,17 +124,13 @@ public:
         int const waiting_end = ::dup(pipe[0]);  // this one is inherited
         ::close(pipe[0]);
         auto const ready = (scratch_.path() / "ready").string();
-        script_.emplace(std::vector<std::string>{FILA_POSTGRES_SERVER, "run", "sh", "-c",
-                                                 "echo $FILA_TEST_POSTGRES_DIR >" + ready + ".new; mv " +
-                                                     ready + ".new " + ready + "; cat <&" +
-                                                     std::to_string(waiting_end)});
+        // In a session of its own, so that whoever kills the test with all of its children leaves this to end
+        // the server: it reads until the test is gone.
+        fila_test::run({"setsid", "--fork", FILA_POSTGRES_SERVER, "run", "sh", "-c",
+                        "echo $FILA_TEST_POSTGRES_DIR >" + ready + ".new; mv " + ready + ".new " + ready +
+                            "; cat <&" + std::to_string(waiting_end)});
         ::close(waiting_end);
-        fila_test::wait_until(
-            [&] {
-                if (script_->ended()) throw std::runtime_error{"no server: " + script_->wait().err};
-                return std::filesystem::exists(ready);
-            },
-            "a server");
+        fila_test::wait_until([&] { return std::filesystem::exists(ready); }, "a server");
         std::ifstream{ready} >> directory_;
     }
     BreakableServer(BreakableServer const&) = delete;
@@ -142,9 +138,9 @@ public:
     ~BreakableServer() {
         ::close(life_);
         try {
-            script_->wait();
-        } catch (std::exception const&) {
-            // It is killed then.
+            fila_test::wait_until([&] { return !std::filesystem::exists(directory_); }, "a server's end");
+        } catch (std::exception const& e) {
+            std::fprintf(stderr, "%s\n", e.what());
         }
     }
 
@@ -166,7 +162,6 @@ private:
     Scratch scratch_;
     int life_ = -1;
     std::string directory_;
-    std::optional<fila_test::ChildProcess> script_;
 };
 
 }  // namespace fila_chaos
