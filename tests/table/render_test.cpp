@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -138,4 +139,40 @@ TEST_CASE("case 51: derived names are cut by us, at whole code points, and stay 
     CHECK(cut.size() <= 63);
     CHECK((static_cast<unsigned char>(cut[cut.find('_') - 1]) & 0xC0) == 0x80);  // the last byte of an alpha
     CHECK(cut.find('_') % 2 == 0);
+}
+
+TEST_CASE("case 51: names may hold what looks like a hole or a parameter of ours") {
+    constexpr auto odd = fila::table<Payment>("od{d.:table")
+                             .key(":n", &Payment::code)
+                             .column("{key}", &Payment::cents)
+                             .output("a{b", &Payment::cents)
+                             .status(":k", {.pending = "{dead}", .processing = ":n", .dead = "}"})
+                             .updated_at("{o}:lease")
+                             .owner("?{where? x}")
+                             .failures("{")
+                             .priority(":after_key");
+    for (auto const& dialect : {fila::postgres_dialect(), plain_dialect()}) {
+        std::vector<std::vector<std::string>> parameters;
+        fila::render(odd, dialect).each([&](char const*, fila::Statement const& s) {
+            parameters.push_back(s.parameters);
+        });
+        std::size_t i = 0;
+        constexpr auto plain = fila::table<Payment>("t")
+                                   .key("k", &Payment::code)
+                                   .column("c", &Payment::cents)
+                                   .output("o", &Payment::cents)
+                                   .status("s")
+                                   .updated_at("u")
+                                   .owner("w")
+                                   .failures("f")
+                                   .priority("p");
+        fila::render(plain, dialect).each([&](char const* name, fila::Statement const& s) {
+            INFO(name);
+            REQUIRE(i < parameters.size());
+            CHECK(parameters[i++] == s.parameters);
+        });
+    }
+    auto const claim = fila::render(odd, fila::postgres_dialect()).claim.text;
+    CHECK(claim.find(R"(RETURNING ":n", )") != std::string::npos);
+    CHECK(claim.find(R"(":after_key" AS fila_1, ":n" AS fila_2, "{key}")") != std::string::npos);
 }

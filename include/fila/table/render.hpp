@@ -135,8 +135,8 @@ private:
         macros["stale"] = d_.stale;
         macros["revived"] = sql::revived;
         if constexpr (can::age_column) {
-            macros["ticked"] = d_.ticked(words["updated_at"]);
-            macros["ticked_t"] = d_.ticked("t." + words["updated_at"]);
+            macros["ticked"] = d_.ticked("{updated_at}");
+            macros["ticked_t"] = d_.ticked("t.{updated_at}");
         }
         if constexpr (can::lease) words["lease"] = words[can::lease_column ? "lease_until" : "updated_at"];
         words["skip_locked"] = d_.skip_locked;
@@ -158,7 +158,7 @@ private:
             terms += comma + expression;
             cursor += comma + parameter;
             out += comma + alias;
-            cursor_columns_ += ", " + expression + " AS " + alias;
+            cursor_columns_ += ", " + pasted("term" + std::to_string(terms_), expression) + " AS " + alias;
         };
         if constexpr (can::priority) {
             auto const& part = table_.template get<column_role::priority>();
@@ -191,7 +191,7 @@ private:
         if constexpr (can::fence_column)
             leased_ += " AND t.{fence} = {o}fence";
         else if constexpr (can::age_column)
-            leased_ += " AND " + d_.micros("t." + sql_.words["updated_at"]) + " = {o}fence";
+            leased_ += " AND " + d_.micros("t.{updated_at}") + " = {o}fence";
         if constexpr (can::owner_column) leased_ += " AND t.{owner} = :owner";
         taken_ = status("{pending}");
         if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
@@ -199,21 +199,18 @@ private:
     /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns. Without
     /// names that ORDER BY could take for a column of the table.
     void returned() {
-        auto const& words = sql_.words;
         auto& r = sql_.macros["returning"];
-        r = words.at("key") + ", ";
-        if constexpr (can::fence_column)
-            r += words.at("fence");
-        else if constexpr (can::age_column)
-            r += d_.micros(words.at("updated_at"));
-        else
-            r += "0";
+        r = "{key}, ";
+        r += can::fence_column ? "{fence}" : can::age_column ? d_.micros("{updated_at}") : "0";
         r += ", ";
-        r += (can::failures ? words.at("failures") : "0") + ", ";
-        r += (can::crashes ? words.at("crashes") : "0") + ", {pass_micros}" + cursor_columns_;
+        r += can::failures ? "{failures}" : "0";
+        r += ", ";
+        r += can::crashes ? "{crashes}" : "0";
+        r += ", {pass_micros}" + cursor_columns_;
+        int n = 0;
         table_.each_column([&](auto const& part) {
             using Part = std::remove_cvref_t<decltype(part)>;
-            auto const column = detail::quote_name(part.name);
+            auto const column = pasted("column" + std::to_string(n++), detail::quote_name(part.name));
             r += ", " + (part_wire_v<Part> == Wire::instant ? d_.micros(column) : column);
         });
         r += "{mark}";
@@ -241,7 +238,8 @@ private:
         int n = 0;
         table_.each_output([&](auto const& part) {
             if (n == 0) sent.emplace_back("written", "boolean");
-            auto const name = "r" + std::to_string(n++), column = detail::quote_name(part.name);
+            auto const column = pasted("output" + std::to_string(n), detail::quote_name(part.name));
+            auto const name = "r" + std::to_string(n++);
             macro += ",\n       " + column + " = CASE WHEN {o}written THEN " +
                      value_of<std::remove_cvref_t<decltype(part)>>(name) + " ELSE t." + column + " END";
             sent.emplace_back(name, sql_type_of<std::remove_cvref_t<decltype(part)>>(d_));
@@ -285,6 +283,11 @@ private:
         macros.erase("cap");
     }
 
+    /// For macros, which are filled in turn: a name may hold what looks like a hole or a parameter.
+    [[nodiscard]] std::string pasted(std::string const& word, std::string text) {
+        sql_.words[word] = std::move(text);
+        return '{' + word + '}';
+    }
     template <class Role>
     void control(char const* word) {
         if constexpr (T::template has<Role>)
