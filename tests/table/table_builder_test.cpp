@@ -90,6 +90,14 @@ TEST_CASE("case 51: an identifier that a database would cut, fold or refuse is r
     CHECK_THROWS_AS(start.key(too_long, &Payment::code), std::invalid_argument);
     CHECK_THROWS_AS(start.column(std::string_view{"a\0b", 3}, &Payment::cents), std::invalid_argument);
     CHECK_THROWS_AS(start.lease_until(""), std::invalid_argument);
+    for (auto const* no_utf8 : {"caf\xe9", "\xc3", "\xed\xa0\x80"}) {
+        INFO(no_utf8);
+        CHECK_THROWS_AS(start.fence(no_utf8), std::invalid_argument);
+        CHECK_THROWS_AS(fila::TableName{no_utf8}, std::invalid_argument);
+        CHECK_THROWS_AS(start.fixed("queue", no_utf8), std::invalid_argument);
+        CHECK_THROWS_AS(start.status("s", {.completed = no_utf8}), std::invalid_argument);
+    }
+    CHECK_NOTHROW(start.column("\"; DROP TABLE t; --", &Payment::cents));
 }
 
 TEST_CASE("a mapping refuses words and columns that contradict each other") {

@@ -27,6 +27,12 @@ constexpr std::size_t utf8_length(std::string_view s) noexcept {
     return n;
 }
 
+constexpr bool is_utf8(std::string_view s) noexcept {
+    for (std::size_t n = 0; !s.empty(); s.remove_prefix(n))
+        if ((n = utf8_length(s)) == 0) return false;
+    return true;
+}
+
 /// What any store can keep: valid UTF-8 without NUL, cut between code points at 4 KiB.
 inline std::string printable(std::string_view s) {
     constexpr std::size_t limit = 4096;

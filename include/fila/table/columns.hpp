@@ -114,6 +114,8 @@ constexpr StatusWords checked_words(StatusWords words) {
     for (auto const word : {words.pending, words.processing, words.completed, words.dead, words.discarded})
         if (word.empty() || (!is_erased(word) && word.find('\0') != word.npos))
             throw std::invalid_argument("fila::table: a status word is empty or contains NUL");
+    for (auto const word : {words.pending, words.processing, words.completed, words.dead, words.discarded})
+        if (!is_utf8(word)) throw std::invalid_argument("fila::table: a status word is not UTF-8");
     if (is_erased(words.pending) || is_erased(words.processing))
         throw std::invalid_argument("fila::table: pending and processing cannot be erased");
     if (words.pending == words.processing)

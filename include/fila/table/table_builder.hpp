@@ -87,6 +87,7 @@ public:
     /// A column with one value in every statement, inserts too: several queues in one table.
     constexpr auto fixed(std::string_view name, std::string_view value) const {
         if (value.find('\0') != value.npos) throw std::invalid_argument("fila::table: NUL in a fixed value");
+        if (!detail::is_utf8(value)) throw std::invalid_argument("fila::table: a fixed value is not UTF-8");
         return with(detail::Fixed{detail::checked_identifier(name), value});
     }
     constexpr auto fixed(std::string_view name, char const* value) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fila/config.hpp>
+#include <fila/detail/text.hpp>
 
 #include <cstddef>
 #include <stdexcept>
@@ -18,6 +19,7 @@ constexpr std::string_view checked_identifier(std::string_view id) {
     if (id.empty()) throw std::invalid_argument("fila::table: an identifier is empty");
     if (id.size() > 63) throw std::invalid_argument("fila::table: an identifier is longer than 63 bytes");
     if (id.find('\0') != id.npos) throw std::invalid_argument("fila::table: an identifier contains NUL");
+    if (!is_utf8(id)) throw std::invalid_argument("fila::table: an identifier is not UTF-8");
     return id;
 }
 
