@@ -3,12 +3,14 @@
 #include "support/catch.hpp"
 #include <fila/postgres/postgres_config.hpp>
 #include <fila/postgres/postgres_errors.hpp>
+#include <fila/postgres/postgres_field.hpp>
 #include <fila/postgres/postgres_settings.hpp>
 #include <fila/postgres/postgres_values.hpp>
 
 #include <chrono>
 #include <concepts>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,17 @@ TEST_CASE("scalars are written so that they come back the same") {
     CHECK(pg::detail::parameter(Value{fila::Bytes{}}) == "\\x");
     CHECK(pg::detail::parameter(Value{true}) == "t");
     CHECK_FALSE(pg::detail::parameter(Value{}).has_value());
+}
+
+TEST_CASE("a number is read only if it is a decimal that a double can hold") {
+    auto const read = [](char const* text) { return pg::detail::from_text<double>(text); };
+    CHECK(read("-1.5e300") == -1.5e300);
+    CHECK(read("Infinity") == std::numeric_limits<double>::infinity());
+    for (auto const* text :
+         {"", " 1", "1 ", "0x10", "inf", "InfiniTy", "nan", "1e400", "-1e400", "1,5", "1.5.2"}) {
+        INFO(text);
+        CHECK_THROWS_AS(read(text), std::invalid_argument);
+    }
 }
 
 TEST_CASE("a NUL in text is refused by name, never cut off silently") {

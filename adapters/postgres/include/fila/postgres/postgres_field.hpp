@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <clocale>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,8 @@ inline double real_from(std::string_view text) {
     if (text == "Infinity") return std::numeric_limits<double>::infinity();
     if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
     if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    // strtod also takes white space, hexadecimal digits and words, and makes infinity of what is too large.
+    if (text.find_first_not_of("+-.0123456789eE") != text.npos) refuse("a number", text);
     // strtod obeys the process's locale, which may write another decimal mark than the server's point;
     // from_chars would not, but libc++ lacks it for double.
     std::string copy{text};
@@ -51,6 +54,7 @@ inline double real_from(std::string_view text) {
     char* end = nullptr;
     double const value = std::strtod(copy.c_str(), &end);
     if (copy.empty() || end != copy.c_str() + copy.size()) refuse("a number", text);
+    if (std::isinf(value)) refuse("a number that fits a double", text);
     return value;
 }
 
@@ -67,6 +71,28 @@ inline Bytes bytes_from(std::string_view text) {
     return bytes;
 }
 
+/// The text of one field as a wire type. An Instant is in microseconds since 1970, which our statements ask for.
+template <class Wire>
+[[nodiscard]] Wire from_text(std::string_view text) {
+    if constexpr (std::same_as<Wire, std::int64_t>)
+        return integer_from(text);
+    else if constexpr (std::same_as<Wire, double>)
+        return real_from(text);
+    else if constexpr (std::same_as<Wire, bool>) {
+        if (text != "t" && text != "f") refuse("a boolean", text);
+        return text == "t";
+    } else if constexpr (std::same_as<Wire, std::string>)
+        return std::string{text};
+    else if constexpr (std::same_as<Wire, Bytes>)
+        return bytes_from(text);
+    else if constexpr (std::same_as<Wire, Uuid>)
+        return Uuid::parse(text);
+    else {
+        static_assert(std::same_as<Wire, Instant>, "fila postgres: not a wire type");
+        return Instant{std::chrono::microseconds{integer_from(text)}};
+    }
+}
+
 }  // namespace detail
 
 /// A view into a result, which must outlive it.
@@ -81,26 +107,9 @@ public:
         return *text_;
     }
 
-    /// As one of the wire types. An Instant arrives as microseconds since 1970, which our statements ask for.
     template <class Wire>
     [[nodiscard]] Wire get() const {
-        if constexpr (std::same_as<Wire, std::int64_t>)
-            return detail::integer_from(text());
-        else if constexpr (std::same_as<Wire, double>)
-            return detail::real_from(text());
-        else if constexpr (std::same_as<Wire, bool>) {
-            if (text() != "t" && text() != "f") detail::refuse("a boolean", text());
-            return text() == "t";
-        } else if constexpr (std::same_as<Wire, std::string>)
-            return std::string{text()};
-        else if constexpr (std::same_as<Wire, Bytes>)
-            return detail::bytes_from(text());
-        else if constexpr (std::same_as<Wire, Uuid>)
-            return Uuid::parse(text());
-        else {
-            static_assert(std::same_as<Wire, Instant>, "fila postgres: not a wire type");
-            return Instant{std::chrono::microseconds{detail::integer_from(text())}};
-        }
+        return detail::from_text<Wire>(text());
     }
 
     /// The database's own text, which cast back to the column's type is the same value again.
