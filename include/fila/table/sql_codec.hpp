@@ -86,28 +86,33 @@ public:
     template <class Record>
     [[nodiscard]] Read read(Record const& record) const {
         Read r;
-        try {
+        auto const attempt = [&r](std::string_view name, auto decode_it) {
+            try {
+                decode_it();
+            } catch (std::exception const& e) {
+                if (!r.why.empty()) r.why += "; ";
+                r.why += name, r.why += ": ", r.why += e.what();
+            }
+        };
+        attempt(table_.key_part().name, [&] {
             key_type key{};
             decode<key_codec>(record[0], key);
             r.row.*table_.key_part().member = key;
             r.key = std::move(key);
-        } catch (std::exception const& e) {
-            r.why = table_.key_part().name, r.why += ": ", r.why += e.what();
-        }
-        if (!record[1].null()) r.fence = record[1].template get<std::int64_t>();
+        });
+        attempt("the fence", [&] {
+            if (!record[1].null()) r.fence = record[1].template get<std::int64_t>();
+        });
         r.history.failures = counter(record[2]);
         r.history.crashes = counter(record[3]);
         r.start = record[4].template get<std::int64_t>();
         for (std::size_t i = 0; i < terms; ++i) r.at[i] = record[first_term + i].cursor_value();
         auto i = first_term + terms;
         table_.each_column([&](auto const& part) {
-            try {
-                decode<typename std::remove_cvref_t<decltype(part)>::codec_type>(record[i],
-                                                                                 r.row.*part.member);
-            } catch (std::exception const& e) {
-                if (!r.why.empty()) r.why += "; ";
-                r.why += part.name, r.why += ": ", r.why += e.what();
-            }
+            attempt(part.name, [&] {
+                using C = typename std::remove_cvref_t<decltype(part)>::codec_type;
+                decode<C>(record[i], r.row.*part.member);
+            });
             ++i;
         });
         return r;

@@ -305,6 +305,21 @@ TEST_CASE("case 33: undecodable rows fail alone") {
     CHECK(letters[0].error.find("urgent") != std::string::npos);
 }
 
+TEST_CASE("case 33: a fence that is no integer fails its row alone") {
+    Orders t;
+    for (int i = 0; i < 3; ++i) t.store.enqueue({Order{}});
+    t.plain.exec(std::string{"UPDATE "} + orders_name + " SET fence = 0.5 WHERE id = 2");
+    auto const batch = claim(t.store);
+    CHECK(batch.rows().size() == 2);
+    REQUIRE(batch.broken().size() == 1);
+    CHECK(batch.broken()[0].ticket.key == 2);
+    CHECK(batch.broken()[0].why.find("fence") != std::string::npos);
+    // It is nobody's to settle: its lease runs out, and it dies at the cap of crashes like any that cannot be run.
+    CHECK(settle(t.store, batch.broken()[0].ticket, fila::retry(0s)) == Ack::lost);
+    t.plain.exec(std::string{"UPDATE "} + orders_name + " SET lease_until = 0 WHERE id = 2");
+    CHECK(t.store.rescue({.max_crashes = 1}).dead == 1);
+}
+
 TEST_CASE("case 53: NULL in control columns is nothing, not a crash, and hides no row") {
     SqliteFile file;
     PlainConnection plain{file.path()};

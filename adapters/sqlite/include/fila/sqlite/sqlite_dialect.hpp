@@ -11,8 +11,9 @@
 
 namespace fila::inline v1::sqlite {
 
-/// What the time columns of a table hold. Text is 'YYYY-MM-DD HH:MM:SS.SSS', UTC. Seconds and text are
-/// rounded up where a wait must not be shorter than asked.
+/// What the time columns of a table hold. Text is 'YYYY-MM-DD HH:MM:SS.SSS', UTC, of the years 0 to 9999: an
+/// Instant of yours beyond them is written as NULL. Seconds and text are rounded up where a wait must not be
+/// shorter than asked.
 enum class TimeFormat : std::uint8_t { unix_micros, unix_seconds, text };
 
 namespace detail {
