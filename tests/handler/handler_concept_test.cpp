@@ -47,6 +47,12 @@ struct MoveOnly {
 };
 static_assert(handles<MoveOnly>);
 
+struct ThrowsInTheEnd {
+    ~ThrowsInTheEnd() noexcept(false) {}
+    void operator()(Row const&) {}
+};
+static_assert(!handles<ThrowsInTheEnd> && handles<ThrowsInTheEnd&>, "of a reference nothing is destroyed");
+
 /// Stops row 1 of three, and no other.
 class StopsOne final : public fila::detail::RowSource {
 public:

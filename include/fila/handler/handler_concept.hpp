@@ -9,6 +9,7 @@
 // | `H(std::span<Row const>)`, `H(std::span<Row const>, BatchContext&)` | many rows; one outcome a row |
 //
 // Returns nothing (completed) or an `Outcome`; a batch handler nothing, or a range with one `Outcome` a row.
+// It may throw anything when called, and nothing when destroyed.
 // A throw of any type is a failure of the row, or of each row of the span: the retry policy decides. Only
 // fila::CriticalFailure ends the run. Called from as many threads at once as the executor has.
 #pragma once
@@ -70,7 +71,8 @@ inline constexpr bool handler_returns_well =
 }  // namespace detail
 
 template <class H, class Row, class RowContext = Context, class RowsContext = BatchContext>
-concept Handler = detail::handler_form<H, Row, RowContext, RowsContext>() != detail::HandlerForm::none &&
+concept Handler = std::is_nothrow_destructible_v<H> &&
+                  detail::handler_form<H, Row, RowContext, RowsContext>() != detail::HandlerForm::none &&
                   detail::handler_returns_well<
                       detail::handler_form<H, Row, RowContext, RowsContext>(),
                       typename decltype(detail::handler_result<H, Row, RowContext, RowsContext>())::type>;
@@ -80,6 +82,10 @@ namespace detail {
 template <class H, class Row, class RowContext, class RowsContext>
 consteval bool check_handler() {
     constexpr auto form = handler_form<H, Row, RowContext, RowsContext>();
+    static_assert(
+        std::is_nothrow_destructible_v<H>,
+        "fila handler: destroying it may throw, which would end the program: what it holds must have "
+        "destructors that are noexcept");
     static_assert(
         form != HandlerForm::none,
         "fila handler: cannot be called with the store's row: needs (Row const&), (Row&), either with a "
