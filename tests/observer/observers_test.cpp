@@ -277,3 +277,20 @@ TEST_CASE("case 31: a member of a group that throws keeps no other member from h
     CHECK_THROWS_WITH(group(fila::Stopping{fila::StopReason::shutdown}), "first");
     CHECK(heard == 1);
 }
+
+TEST_CASE("case 120: nonsense in an observer is refused by name") {
+    std::string what;
+    try {
+        fila::ProgressObserver const progress{[](fila::Progress const&) {}, -1s};
+    } catch (fila::ConfigError const& e) {
+        what += e.what();
+    }
+    try {
+        Lines lines;
+        fila::LogObserver const log{into(lines), fila::LogOptions{.repeat = -1s}};
+    } catch (fila::ConfigError const& e) {
+        what += e.what();
+    }
+    CHECK(has(what, "ProgressObserver::interval"));
+    CHECK(has(what, "LogOptions::repeat"));
+}

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,7 +39,7 @@ public:
     using value_type = T;
     class iterator;
 
-    /// Throws ConfigError if `capacity` is 0.
+    /// Throws ConfigError if `capacity` is 0, or more than any memory has.
     explicit Channel(std::size_t capacity) : items_{checked(capacity)} {}
     Channel(Channel const&) = delete;
     Channel& operator=(Channel const&) = delete;
@@ -143,6 +144,10 @@ private:
     static std::size_t checked(std::size_t capacity) {
         if (capacity == 0)
             throw ConfigError{"fila: wrong configuration:\n  Channel::capacity must be at least 1"};
+        if (capacity > std::numeric_limits<std::size_t>::max() / 4 / sizeof(T))
+            throw ConfigError{
+                "fila: wrong configuration:\n  Channel::capacity is more than any memory has (a negative "
+                "number?)"};
         return capacity;
     }
 

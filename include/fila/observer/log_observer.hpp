@@ -4,6 +4,7 @@
 
 #include <fila/clock/system_clock.hpp>
 #include <fila/observer/observer_concept.hpp>
+#include <fila/types/error.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -83,8 +84,9 @@ class LogObserver {
 public:
     using policy_role = observer_role;
 
+    /// Throws ConfigError if `options.repeat` is negative.
     explicit LogObserver(Log log, LogOptions options = {}, C clock = {})
-        : state_{std::make_shared<State>(std::move(log), options, std::move(clock))} {}
+        : state_{std::make_shared<State>(std::move(log), checked(options), std::move(clock))} {}
 
     void operator()(RowsClaimed const& e) const {
         say(LogLevel::debug, [&] { return "claimed " + std::to_string(e.rows); });
@@ -140,6 +142,12 @@ public:
     }
 
 private:
+    static LogOptions checked(LogOptions options) {
+        if (options.repeat < Duration::zero())
+            throw ConfigError{"fila: wrong configuration:\n  LogOptions::repeat must not be negative"};
+        return options;
+    }
+
     struct State {
         State(Log l, LogOptions o, C c) : log{std::move(l)}, options{o}, clock{std::move(c)} {}
         std::mutex mutex;

@@ -4,6 +4,7 @@
 
 #include <fila/clock/system_clock.hpp>
 #include <fila/observer/counting_observer.hpp>
+#include <fila/types/error.hpp>
 
 #include <concepts>
 #include <memory>
@@ -37,8 +38,9 @@ class ProgressObserver {
 public:
     using policy_role = observer_role;
 
+    /// Throws ConfigError if `interval` is negative.
     explicit ProgressObserver(Show show, Duration interval = std::chrono::seconds{1}, C clock = {})
-        : state_{std::make_shared<State>(std::move(show), interval, std::move(clock))} {}
+        : state_{std::make_shared<State>(std::move(show), checked(interval), std::move(clock))} {}
 
     template <class Event>
         requires std::invocable<CountingObserver const&, Event const&>
@@ -53,6 +55,13 @@ public:
     }
 
 private:
+    static Duration checked(Duration interval) {
+        if (interval < Duration::zero())
+            throw ConfigError{
+                "fila: wrong configuration:\n  ProgressObserver::interval must not be negative"};
+        return interval;
+    }
+
     struct State {
         State(Show s, Duration i, C c)
             : show{std::move(s)},
