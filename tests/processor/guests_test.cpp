@@ -14,7 +14,10 @@
 #include <fila/retry/no_retry.hpp>
 #include <fila/store/channel_store.hpp>
 
+#include <exception>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 using namespace std::chrono_literals;
@@ -183,6 +186,102 @@ TEST_CASE("case 117: whatever throws, wherever it is, the next row is run") {
     running.request_stop();
     REQUIRE(eventually([&] { return clock.advance(100ms), running.over(); }));
     CHECK(adds_up(running.wait()));
+}
+
+namespace {
+
+/// Throws when it goes out of scope.
+struct LateBomb {
+    ~LateBomb() noexcept(false) { throw std::runtime_error{"too late"}; }
+};
+
+/// What handlers have been seen to throw, by the number of the row; 0 is a good one.
+constexpr int kinds_of_throw = 9;
+void throw_something(int row) {
+    switch (row % kinds_of_throw) {
+        case 1:
+            throw row;
+        case 2:
+            throw "a literal";
+        case 3:
+            throw nullptr;
+        case 4:
+            throw std::string{"no exception either"};
+        case 5: {
+            LateBomb const bomb;
+            return;
+        }
+        case 6: {
+            auto const work = [state = LateBomb{}] { (void)state; };  // captured: it ends with the lambda
+            return work();
+        }
+        case 7:
+            try {
+                throw std::runtime_error{"inner"};
+            } catch (...) {
+                std::throw_with_nested(std::logic_error{std::string{"no \xff UTF-8, and a NUL: \0!", 28}});
+            }
+        case 8:
+            throw std::bad_alloc{};
+        default:
+            return;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("case 31: whatever a handler throws, from wherever, is a failure of its row and of no other") {
+    fila::ManualClock clock;
+    ScriptedStore<> store{clock};
+    constexpr int rows = 20 * kinds_of_throw;
+    for (int i = 1; i <= rows; ++i) store.table().put(i);
+    fila::Processor p{store, fila::ThreadPool{3}, [](int const& row) { throw_something(row); }, clock,
+                      fila::NoRetry{}};
+    auto const report = p.drain();
+    CHECK(report.completed == rows / kinds_of_throw);
+    CHECK(report.dead_lettered == rows - rows / kinds_of_throw);
+    CHECK(adds_up(report));
+    for (int i = 1; i <= kinds_of_throw; ++i) {
+        INFO(i);
+        auto const row = store.table().find(i);
+        REQUIRE(row);
+        CHECK(row->state == (i % kinds_of_throw == 0 ? RowState::completed : RowState::dead));
+        CHECK(row->error.empty() == (i % kinds_of_throw == 0));
+    }
+    CHECK(store.table().find(5)->error == "too late");
+    CHECK(store.table().find(7)->error.find("no ? UTF-8") != std::string::npos);
+}
+
+TEST_CASE("case 110: a handler that enqueues, stops its own processor and then throws does all three") {
+    fila::ManualClock clock;
+    ScriptedStore<> store{clock};
+    store.table().put(1);
+    std::function<void()> stop;
+    std::atomic<bool> again{false};
+    fila::Processor p{store,
+                      fila::ThreadPool{2},
+                      [&](int const& row) {
+                          if (row != 1) return;
+                          for (int more = 2; more <= 5 && !again; ++more) store.table().put(more);
+                          again = true;
+                          stop();
+                          throw row;
+                      },
+                      clock,
+                      fila::FixedDelay{.delay = 1s, .max_attempts = 2},
+                      fila::Pace{.batch = 1}};
+    stop = [&] { p.stop(); };
+    Running running{p};
+    REQUIRE(eventually([&] { return clock.advance(1ms), running.over(); }));
+    auto const report = running.wait();
+    CHECK(report.retried == 1);
+    CHECK(adds_up(report));
+    CHECK(store.table().find(1)->history.failures == 1);
+    stop = [] {};
+    clock.advance(2s);
+    auto const rest = p.drain();
+    CHECK(report.completed + rest.completed == 4);
+    CHECK(rest.dead_lettered == 1);  // its second run throws too
 }
 
 TEST_CASE(
