@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What MemoryStore has of its own, beyond what every store promises.
+#include "support/bad_input.hpp"
 #include <fila/clock/manual_clock.hpp>
 #include <fila/store/memory_store.hpp>
 
@@ -237,4 +238,14 @@ TEST_CASE("rows that come back one by one are claimed in their old order") {
         if (next.result.supply == fila::Supply::dry) break;
     }
     CHECK(std::ranges::equal(seen, std::views::iota(0, 1000)));
+}
+
+TEST_CASE("any bytes come back, however many") {
+    struct Parcel {
+        fila::Bytes content;
+    };
+    fila::MemoryStore<Parcel> store;
+    fila_tests::odd_bytes_come_back(store, &Parcel::content);
+    fila_tests::come_back<fila::MemoryStore<Parcel>, fila::Bytes>(store, &Parcel::content,
+                                                                  {fila_tests::many_bytes(100'000'000)});
 }

@@ -8,8 +8,13 @@
 #include <fila/retry/no_retry.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 using namespace fila_test;
 
@@ -89,4 +94,141 @@ TEST_CASE("case 42: a status word that the table refuses fails its row alone, by
         fila::Processor p{store, fila::InlineExecutor{}, word, fila::NoRetry{}, fila::InTransaction{}};
         check(p.drain());
     }
+}
+
+TEST_CASE("case 44: a result that PostgreSQL's text cannot hold fails its row alone, with a reason") {
+    Sandbox box;
+    create_tasks(box, 4);
+    box.run("ALTER TABLE {s}.tasks ADD result text");
+    struct Told : Task {
+        std::string result;
+    };
+    auto const mapping = fila::table<Told>(fila::TableName{box.name("tasks")})
+                             .key("id", &Told::id)
+                             .output("result", &Told::result)
+                             .status("status")
+                             .lease_until("until")
+                             .fence("fence")
+                             .failures("failures")
+                             .crashes("crashes")
+                             .due_at("due_at")
+                             .last_error("error");
+    fila::postgres::PostgresStore store{config(box), mapping};
+    auto const answer = [](Told& task) {
+        task.result = task.id == 2 ? std::string{"a\0b", 3} : task.id == 3 ? "caf\xe9" : "well";
+    };
+    auto const check = [&](fila::Report const& report) {
+        CHECK(report.completed == 2);
+        CHECK(report.dead_lettered == 2);
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.tasks WHERE status = 'completed' AND result = 'well'") ==
+              2);
+        CHECK(box.get<bool>("SELECT error LIKE '%NUL at byte 1%bytea%' FROM {s}.tasks WHERE id = 2"));
+        CHECK(box.get<bool>("SELECT error LIKE '%encoding \"UTF8\"%' FROM {s}.tasks WHERE id = 3"));
+        CHECK(box.idle_in_transaction() == 0);
+    };
+    SECTION("leased") {
+        fila::Processor p{store, fila::InlineExecutor{}, answer, fila::NoRetry{}, fila::Pace{.batch = 4}};
+        check(p.drain());
+    }
+    SECTION("in a transaction") {
+        fila::Processor p{store, fila::InlineExecutor{}, answer, fila::NoRetry{}, fila::InTransaction{}};
+        check(p.drain());
+    }
+}
+
+TEST_CASE("case 19: leases are kept and outcomes written while every lent connection is in use") {
+    Sandbox box;
+    create_tasks(box, 2);
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    fila::batch_t<TaskStore> batch;
+    (void)store.claim({2, {}, std::chrono::minutes{1}}, batch);
+    REQUIRE(batch.size() == 2);
+    auto const lent = store.begin();
+    REQUIRE(lent);
+    CHECK_FALSE(store.begin());  // there is no second one
+    std::vector<fila::Ack> acks(2, fila::Ack::in_doubt);
+    store.extend(batch.tickets(), std::chrono::hours{1}, acks);
+    CHECK(acks == std::vector(2, fila::Ack::applied));
+    CHECK(box.get<int>(
+              "SELECT count(*) FROM {s}.tasks WHERE until > clock_timestamp() + interval '59 min'") == 2);
+    std::vector<fila::settlement_t<TaskStore>> const all{{batch.tickets()[0], fila::complete(), nullptr},
+                                                         {batch.tickets()[1], fila::complete(), nullptr}};
+    store.settle(all, acks);
+    CHECK(acks == std::vector(2, fila::Ack::applied));
+}
+
+namespace {
+
+/// Signals whose handler does not restart what it interrupted, one after the other, until the end of the scope.
+class SignalStorm {
+public:
+    SignalStorm() {
+        struct sigaction action{};
+        action.sa_handler = [](int) {};
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGUSR1, &action, &before_);
+        thread_ = std::jthread{[this, target = pthread_self()](std::stop_token const& stop) {
+            while (!stop.stop_requested()) {
+                pthread_kill(target, SIGUSR1);
+                ++sent_;
+                std::this_thread::yield();
+            }
+        }};
+    }
+    SignalStorm(SignalStorm const&) = delete;
+    SignalStorm& operator=(SignalStorm const&) = delete;
+    ~SignalStorm() {
+        thread_ = {};
+        sigaction(SIGUSR1, &before_, nullptr);
+    }
+    [[nodiscard]] int sent() const { return sent_; }
+
+private:
+    struct sigaction before_{};
+    std::atomic<int> sent_{0};
+    std::jthread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("case 118: signals that interrupt every system call of the caller's thread disturb nobody") {
+    Sandbox box;
+    create_tasks(box, 300);
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    fila::Processor leased{store, fila::InlineExecutor{}, [](Task const&) {}, fila::Pace{.batch = 10}};
+    fila::Processor in_transaction{store, fila::InlineExecutor{}, [](Task const&) {}, fila::InTransaction{}};
+    fila::Report first, second;
+    int sent = 0;
+    {
+        SignalStorm const storm;
+        first = leased.drain();
+        box.run("UPDATE {s}.tasks SET status = 'pending' WHERE id <= 50");
+        second = in_transaction.drain();
+        sent = storm.sent();
+    }
+    CHECK(first.completed == 300);
+    CHECK(second.completed == 50);
+    CHECK(first.errors + second.errors == 0);
+    CHECK(sent > 0);
+}
+
+TEST_CASE("case 118: writing to connections that are gone ends no process, whatever SIGPIPE does") {
+    Sandbox box;
+    create_tasks(box, 20);
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    struct sigaction before{};
+    struct sigaction by_default{};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(SIGPIPE, &by_default, &before);
+    std::size_t completed = 0;
+    for (int round = 0; round < 5; ++round) {
+        (void)box.kill_sessions();
+        // The first statement on each dead connection fails; the drain tries again on a new one.
+        fila::Processor p{store, fila::InlineExecutor{}, [](Task const&) {},
+                          fila::Pace{.max_backoff = std::chrono::milliseconds{1}}};
+        completed += p.drain().completed;
+        box.run("UPDATE {s}.tasks SET status = 'pending'");
+    }
+    sigaction(SIGPIPE, &before, nullptr);
+    CHECK(completed == 100);
 }

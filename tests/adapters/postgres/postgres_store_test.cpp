@@ -2,6 +2,7 @@
 // Every verb on tables of a user's own: other names, other types, other habits than ours.
 #include "adapters/postgres/tasks_table.hpp"
 #include "adapters/postgres/verbs.hpp"
+#include "support/bad_input.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"
 #include <fila/postgres/postgres_store.hpp>
@@ -683,4 +684,38 @@ TEST_CASE("schema.sql of the adapter is what schema_sql() says") {
     REQUIRE(file);
     std::string const text{std::istreambuf_iterator<char>{file}, {}};
     CHECK(text == fila::schema_sql(jobs, fila::postgres_dialect()));
+}
+
+TEST_CASE("any bytes come back, and a hundred megabytes of them where no sanitizer slows it down") {
+    Sandbox box;
+    auto const jobs = fila::job_table<fila::Bytes>(fila::TableName{box.name("jobs")});
+    pg::PostgresStore store{config(box), jobs, fila::OnStart::migrate};
+    fila_tests::odd_bytes_come_back(store, &fila::Job<fila::Bytes>::payload);
+#ifdef FILA_TEST_LARGE_PAYLOADS
+    fila_tests::come_back<decltype(store), fila::Bytes>(store, &fila::Job<fila::Bytes>::payload,
+                                                        {fila_tests::many_bytes(100'000'000)});
+#endif
+}
+
+TEST_CASE("keys at the ends of their range, by every verb") {
+    Sandbox box;
+    pg::PostgresStore store{config(box), fila_tests::numbered_parts(fila::TableName{box.name("numbers")}),
+                            fila::OnStart::migrate};
+    fila_tests::extreme_keys_work(store);
+}
+
+TEST_CASE("case 51: names that look like SQL, by every verb") {
+    Sandbox box;
+    box.run("CREATE TABLE {s}.bystander(id int)");
+    pg::PostgresStore store{config(box),
+                            fila_tests::odd_mapping(fila::TableName{box.schema(), fila_tests::odd_table}),
+                            fila::OnStart::migrate};
+    CHECK(store.verify().empty());
+    fila_tests::odd_names_work(store, [&](std::string_view status) {
+        return pqxx::nontransaction{box.connection()}
+            .exec(box.in(R"(SELECT count(*) FROM {s}."t""; DROP TABLE bystander; --" WHERE "SELECT" = )") +
+                  box.connection().quote(std::string{status}))[0][0]
+            .as<std::int64_t>();
+    });
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.bystander") == 0);
 }

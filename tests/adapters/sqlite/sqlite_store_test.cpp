@@ -2,6 +2,7 @@
 // What each verb does to a user's table, and what of the table's content comes through.
 #include "adapters/sqlite/sqlite_file.hpp"
 #include "adapters/sqlite/sqlite_verbs.hpp"
+#include "support/bad_input.hpp"
 #include "support/catch.hpp"
 #include <fila/sqlite/sqlite_store.hpp>
 #include <fila/table/job_table.hpp>
@@ -719,4 +720,51 @@ TEST_CASE("sqlite: enqueuing wakes who subscribed, until the subscription ends")
     store.enqueue({{0, 1}});
     CHECK(first == 2);
     CHECK(second == 1);
+}
+
+TEST_CASE("sqlite: any bytes come back, also a hundred megabytes of them") {
+    SqliteFile file;
+    auto const jobs = fila::job_table<fila::Bytes>("jobs");
+    SqliteStore store{Config{file.path()}, jobs, fila::OnStart::migrate};
+    fila_tests::odd_bytes_come_back(store, &fila::Job<fila::Bytes>::payload);
+    fila_tests::come_back<decltype(store), fila::Bytes>(store, &fila::Job<fila::Bytes>::payload,
+                                                        {fila_tests::many_bytes(100'000'000)});
+}
+
+TEST_CASE("sqlite: what no SQLite can hold is refused for good, and the store goes on") {
+    SqliteFile file;
+    auto const jobs = fila::job_table<fila::Bytes>("jobs");
+    SqliteStore store{Config{file.path()}, jobs, fila::OnStart::migrate};
+    std::vector<fila::Job<fila::Bytes>> rows(2);
+    rows[1].payload.resize(1'000'000'001);  // SQLITE_MAX_LENGTH, as it is by default
+    try {
+        store.enqueue(rows);
+        FAIL("more than SQLite can hold went in");
+    } catch (fila::Error const& e) {
+        CHECK_FALSE(e.retryable());
+        CHECK(std::string{e.what()}.find("too big") != std::string::npos);
+    }
+    CHECK(store.counts(10).pending == 0);
+    fila_tests::odd_bytes_come_back(store, &fila::Job<fila::Bytes>::payload);
+}
+
+TEST_CASE("sqlite: keys at the ends of their range, by every verb") {
+    SqliteFile file;
+    SqliteStore store{Config{file.path()}, fila_tests::numbered_parts("numbers"), fila::OnStart::migrate};
+    fila_tests::extreme_keys_work(store);
+}
+
+TEST_CASE("case 51: sqlite: names that look like SQL, by every verb") {
+    SqliteFile file;
+    PlainConnection plain{file.path()};
+    plain.exec("CREATE TABLE bystander (id INTEGER)");
+    SqliteStore store{Config{file.path()},
+                      fila_tests::odd_mapping(fila::TableName{"main", fila_tests::odd_table}),
+                      fila::OnStart::migrate};
+    CHECK(store.verify().empty());
+    fila_tests::odd_names_work(store, [&](std::string_view status) {
+        return plain.number(R"(SELECT count(*) FROM "t""; DROP TABLE bystander; --" WHERE "SELECT" = ?1)",
+                            {std::string{status}});
+    });
+    CHECK(plain.number("SELECT count(*) FROM bystander") == 0);
 }
