@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -175,4 +176,17 @@ TEST_CASE("case 51: names may hold what looks like a hole or a parameter of ours
     auto const claim = fila::render(odd, fila::postgres_dialect()).claim.text;
     CHECK(claim.find(R"(RETURNING ":n", )") != std::string::npos);
     CHECK(claim.find(R"(":after_key" AS fila_1, ":n" AS fila_2, "{key}")") != std::string::npos);
+}
+
+TEST_CASE("case 102: no statement replaces a row") {
+    for (auto const& dialect : {fila::postgres_dialect(), plain_dialect()})
+        fila::render(imports, dialect).each([&](char const* name, fila::Statement const& s) {
+            INFO(name);
+            CHECK(s.text.find("REPLACE") == std::string::npos);
+            CHECK(s.text.find("ON CONFLICT") == std::string::npos);
+            // Rows are deleted where the mapping says that they are erased, and nowhere else.
+            std::string_view const verb{name};
+            bool const erases = verb == "erase" || verb == "erase_taken" || verb == "rescue_erase";
+            CHECK((s.text.find("DELETE") != std::string::npos) == erases);
+        });
 }
