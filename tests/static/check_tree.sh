@@ -56,6 +56,27 @@ tests) # each room has its tests, under the same name
         [ -n "$(find "tests/$room" -name '*.cpp' 2>/dev/null)" ] || echo "include/fila/$room has no tests in tests/$room"
     done >"$offences"
     ;;
+cases) # the table of cases and the tests tell of each other; a name may be written as several literals in a row
+    table=tests/CASES.md
+    names=$(mktemp)
+    trap 'rm -f "$offences" "$names"' EXIT
+    find tests -name '*.cpp' | sort | while read -r file; do
+        tr '\n' ' ' <"$file" | sed 's/" *"//g' | grep -oE 'TEST_CASE\( *"([^"\\]|\\.)*"' |
+            sed "s|^TEST_CASE( *\"|$(basename "$file")	|; s|\"\$||"
+    done >"$names"
+    grep -oE '(^|[^a-z])case [0-9]+(, (case )?[0-9]+)*' "$names" | grep -oE '[0-9]+' | sort -un | while read -r number; do
+        grep -q "^| $number | " "$table" || echo "a test names case $number, which has no row in $table"
+    done >"$offences"
+    grep -oE '`[^`]*` \([a-z_]+\.cpp\)' "$table" | sort -u | sed 's/^`\(.*\)` (\(.*\))$/\2	\1/' >"$names.told"
+    awk -F'\t' 'NR == FNR { known[$1] = known[$1] "\n" $2; next }
+        index(known[$1], $2) == 0 { print "tests/CASES.md: no test of " $1 " is called " $2 }' "$names" "$names.told" >>"$offences"
+    rm -f "$names.told"
+    grep -oE 'rule `[^`]*`' "$table" | sed 's/^rule `\(.*\)`$/\1/' | sort -u | while read -r name; do
+        grep -rqF "\"$name\"" include/fila/testing/rules || echo "$table: no rule is called $name"
+    done >>"$offences"
+    awk -F' [|] ' '/^[|] [0-9]/ && (NF != 3 || $2 == "" || $3 ~ /^ *[|]?$/) { print "tests/CASES.md: row " $1 " is not whole" }' \
+        "$table" >>"$offences"
+    ;;
 *)
     echo "unknown rule $rule" >&2
     exit 2
