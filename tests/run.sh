@@ -60,6 +60,7 @@ logged() {
 }
 
 # What came after the list of tests: the percentage, the labels, the time, and which failed.
+fuzzed() { grep -hE '^fuzz_[a-z_]+: [0-9]+ inputs, ' "$1/Testing/Temporary/LastTest.log" 2>/dev/null; }
 closing_lines() { sed -n '/tests passed,.*tests failed out of/,$p' "$1"; }
 
 # configuration NAME "TARGETS" "CTEST OPTIONS" CMAKE-OPTION…
@@ -92,6 +93,7 @@ configuration() {
     fi
     say "== $name: tested in $(($(date +%s) - built)) s"
     closing_lines "$tests_log"
+    fuzzed "$build"
     return $passed
 }
 

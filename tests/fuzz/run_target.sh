@@ -14,4 +14,5 @@ mkdir -p "$found/inputs"
     tail -n 100 "$found/log"
     exit 1
 }
-grep -E '^#[0-9]+[[:space:]]+DONE|^Done |^stat::' "$found/log"
+sed -n "s|^#\([0-9]*\).*DONE *|$(basename "$target"): \1 inputs, |p" "$found/log"
+grep -E '^Done |^stat::' "$found/log"
