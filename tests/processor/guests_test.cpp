@@ -258,28 +258,33 @@ TEST_CASE("case 110: a handler that enqueues, stops its own processor and then t
     store.table().put(1);
     std::function<void()> stop;
     std::atomic<bool> again{false};
-    fila::Processor p{store,
-                      fila::ThreadPool{2},
-                      [&](int const& row) {
-                          if (row != 1) return;
-                          for (int more = 2; more <= 5 && !again; ++more) store.table().put(more);
-                          again = true;
-                          stop();
-                          throw row;
-                      },
-                      clock,
-                      fila::FixedDelay{.delay = 1s, .max_attempts = 2},
-                      fila::Pace{.batch = 1}};
-    stop = [&] { p.stop(); };
-    Running running{p};
+    auto const processor = [&] {
+        return fila::Processor{store,
+                               fila::ThreadPool{2},
+                               [&](int const& row) {
+                                   if (row != 1) return;
+                                   for (int more = 2; more <= 5 && !again; ++more) store.table().put(more);
+                                   again = true;
+                                   stop();
+                                   throw row;
+                               },
+                               clock,
+                               fila::FixedDelay{.delay = 1s, .max_attempts = 2},
+                               fila::Pace{.batch = 1}};
+    };
+    auto stopped = processor();
+    stop = [&] { stopped.stop(); };
+    Running running{stopped};
     REQUIRE(eventually([&] { return clock.advance(1ms), running.over(); }));
     auto const report = running.wait();
     CHECK(report.retried == 1);
     CHECK(adds_up(report));
     CHECK(store.table().find(1)->history.failures == 1);
+
     stop = [] {};
     clock.advance(2s);
-    auto const rest = p.drain();
+    auto next = processor();
+    auto const rest = next.drain();
     CHECK(report.completed + rest.completed == 4);
     CHECK(rest.dead_lettered == 1);  // its second run throws too
 }
