@@ -59,8 +59,9 @@ logged() {
     return 1
 }
 
-# What came after the list of tests: the percentage, the labels, the time, and which failed.
+# One line for each fuzz target: what it ran and covered.
 fuzzed() { grep -hE '^fuzz_[a-z_]+: [0-9]+ inputs, ' "$1/Testing/Temporary/LastTest.log" 2>/dev/null; }
+# What came after the list of tests: the percentage, the labels, the time, and which failed.
 closing_lines() { sed -n '/tests passed,.*tests failed out of/,$p' "$1"; }
 
 # configuration NAME "TARGETS" "CTEST OPTIONS" CMAKE-OPTION…

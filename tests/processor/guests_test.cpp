@@ -219,7 +219,7 @@ void throw_something(int row) {
             try {
                 throw std::runtime_error{"inner"};
             } catch (...) {
-                std::throw_with_nested(std::logic_error{std::string{"no \xff UTF-8, and a NUL: \0!", 28}});
+                std::throw_with_nested(std::logic_error{std::string{"no \xff UTF-8, and a NUL: \0!", 25}});
             }
         case 8:
             throw std::bad_alloc{};
