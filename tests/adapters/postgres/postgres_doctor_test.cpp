@@ -553,7 +553,11 @@ TEST_CASE("doctor: privileges are told by column, and a sequence by name") {
     auto const erasing =
         fila::table<Task>("tasks").key("id", &Task::id).status("status", {.completed = fila::erased});
     pg::PostgresStore eraser{clinic.config(role), erasing, fila::OnStart::nothing};
-    cured(clinic, eraser, "no privilege to DELETE");
+    auto const undeletable = find(eraser.doctor(), "no privilege to DELETE");
+    REQUIRE(undeletable);
+    CHECK(undeletable->fatal);
+    clinic.mend(*undeletable);
+    CHECK_FALSE(find(eraser.doctor(), "DELETE"));
 }
 
 TEST_CASE("doctor: what a statement needs besides the table") {
