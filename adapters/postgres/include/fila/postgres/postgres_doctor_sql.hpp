@@ -9,7 +9,7 @@ namespace fila::inline v1::postgres::detail::doctor_sql {
 
 // Parameters by name: $1 is the qualified, quoted name of the table where a query speaks of one.
 
-// Settings of this session; the last one decides whether other roles' sessions can be read.
+// Settings of the connection; the last one decides whether other roles' sessions can be read.
 inline constexpr std::string_view session = R"(
 SELECT pg_catalog.quote_ident(current_user), pg_catalog.pg_is_in_recovery(),
        pg_catalog.current_setting('transaction_read_only') = 'on',
