@@ -31,7 +31,7 @@ inline std::string conninfo() {
 }
 
 /// Whether `done` came true within the budget: for what another session does, which cannot be waited for
-/// otherwise.
+/// otherwise. The pause only saves processor time: what decides is what `done` sees.
 template <class Predicate>
 bool eventually(Predicate done, std::chrono::milliseconds budget = std::chrono::seconds{30}) {
     auto const end = std::chrono::steady_clock::now() + budget;
