@@ -6,7 +6,7 @@
 //   work=MS-MS  fail=N                                         how long handlers take; one in N fails at first
 //   runs=FILE | runs_conninfo=CONNINFO runs_table=NAME         the log of runs
 //   effects=TABLE       in transaction: written by the handler through the lent transaction
-//   busy_timeout=MS (sqlite)  statement_timeout=MS lock_timeout=MS (postgres)
+//   busy_timeout=MS (sqlite)  statement_timeout=MS lock_timeout=MS network_timeout=MS (postgres)
 //   ready=DIRECTORY     where a file named after the process says that it has opened the store
 //   hard_stop=MS        after SIGTERM, when to leave the handlers behind
 //
@@ -169,7 +169,8 @@ int serve(Options const& options, std::stop_token const& stop) {
         fila::postgres::Config{.conninfo = options.text("where"),
                                .connections = static_cast<std::size_t>(options.number("workers", 4)),
                                .statement_timeout = options.time("statement_timeout", 30'000),
-                               .lock_timeout = options.time("lock_timeout", 10'000)},
+                               .lock_timeout = options.time("lock_timeout", 10'000),
+                               .network_timeout = options.time("network_timeout", 5'000)},
         table};
     return serve(options, store, *log, stop);
 }

@@ -2,9 +2,10 @@
 // PostgreSQL: what happens on the way to it.
 #include "chaos/ordeal.hpp"
 #include "chaos/postgres_bed.hpp"
-#include "chaos/tcp_proxy.hpp"
+#include "support/tcp_proxy.hpp"
 
 using namespace fila_chaos;
+using fila_test::TcpProxy;
 
 namespace {
 
@@ -35,7 +36,7 @@ void stall(Strategy strategy) {
     Ordeal ordeal{"network stalled for longer than the lease",
                   bed,
                   strategy,
-                  {.rows = 200, .options = {"work=20-200"}}};
+                  {.rows = 60, .options = {"work=20-1500"}}};
     ordeal.fleet().start_with({"where=" + fila_test::conninfo()});
     ordeal.ready();
     while (ordeal.goes_on()) {
@@ -49,6 +50,7 @@ void stall(Strategy strategy) {
     if (strategy == Strategy::leased) {
         CHECK(ordeal.totals()["lost"] > 0);
         CHECK(v.extra_runs > ordeal.totals()["retried"]);
+        CHECK(v.told > 0);  // while their own store had no answer for them
     }
 }
 
@@ -83,7 +85,28 @@ void lose(Strategy strategy, std::string const& fault, std::string const& text) 
     CHECK(ordeal.totals()["errors"] > 0);
 }
 
-/// A call of the store has no answer and no error: who is told to end then ends when it has one.
+/// Workers that give a call up before the network comes back: they end by themselves, whoever told them to.
+void end_in_silence(Strategy strategy) {
+    ProxiedBed bed;
+    Ordeal ordeal{"SIGTERM, and the network stalls until all have ended",
+                  bed,
+                  strategy,
+                  {.options = {"statement_timeout=300", "network_timeout=300", "soft_stop=0", "hard_stop=500"}}};
+    while (ordeal.goes_on()) {
+        bed.proxy.stall();
+        pause(ordeal.fleet().some_ms(0, 700));
+        ordeal.fleet().signal_all(SIGTERM);
+        ordeal.fleet().farewell();
+        bed.proxy.pass();
+        for (int i = 0; i < 2; ++i) ordeal.fleet().start();
+        ordeal.ready();
+    }
+    ordeal.ceased();
+    ordeal.finish();
+    CHECK(ordeal.totals()["errors"] > 0);
+}
+
+/// A call of the store has no answer yet: who is told to end then ends when it has one.
 void end_in_stall(Strategy strategy) {
     ProxiedBed bed;
     Ordeal ordeal{"SIGTERM while the network is stalled", bed, strategy};
@@ -118,6 +141,12 @@ TEST_CASE("case 66: workers are told to end while the network stalls, leased") {
 }
 TEST_CASE("case 66: workers are told to end while the network stalls, in transactions") {
     end_in_stall(Strategy::in_transaction);
+}
+TEST_CASE("case 66: workers are told to end and the network does not come back, leased") {
+    end_in_silence(Strategy::leased);
+}
+TEST_CASE("case 66: workers are told to end and the network does not come back, in transactions") {
+    end_in_silence(Strategy::in_transaction);
 }
 TEST_CASE("case 66: connections are half closed, leased") { half_close(Strategy::leased); }
 TEST_CASE("case 66: connections are half closed, in transactions") { half_close(Strategy::in_transaction); }

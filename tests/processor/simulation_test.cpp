@@ -39,6 +39,7 @@ void sweep(char const* name) {
     CHECK(t.crashes > 0);  // else the faults were not there
     CHECK(t.faults > 0);
     CHECK(t.reruns > 0);
+    CHECK(t.abandoned > 0);
 }
 
 }  // namespace

@@ -535,6 +535,37 @@ TEST_CASE("handlers are told when their lease has certainly run out, not before,
     CHECK(world.witness.faults_of("extend") > 1);
 }
 
+TEST_CASE("case 66: while a heartbeat has no answer, handlers learn that the lease ran out; no row is begun") {
+    World world{2};
+    Gate answer;
+    std::atomic<bool> early{false}, told{false};
+    std::atomic<int> runs{0};
+    auto const work = [&](int const&, fila::Context& context) {
+        ++runs;
+        told = eventually([&] { return context.stop_reason() == StopReason::lease_lost; });
+        if (world.clock.now() < fila::TimePoint{} + 9s) early = true;
+        return fila::complete();
+    };
+    world.store.hook([&](Verb verb, When when) {
+        if (verb == Verb::extend && when == When::before) answer.pass();
+    });
+    auto p = world.pooled(1, work, {.lease = 9s}, {.interval = 1h, .batch = 2});
+    Running running{p, {}};
+    OpenAtEnd const open{answer};
+    REQUIRE(world.in_time(50ms, [&] { return answer.inside() == 1; }));
+    auto const others = lanes - 1;  // the keeper waits for its answer
+    REQUIRE(world.in_time(50ms, [&] { return told && world.in_state(RowState::completed) == 1; }, others));
+    answer.open();
+    REQUIRE(eventually([&] { return running.over(); }));
+    auto const report = running.wait();
+    CHECK_FALSE(early);
+    CHECK(runs == 1);
+    CHECK(report.completed == 1);  // nobody had taken it: the fence has the last word
+    CHECK(report.released == 1);
+    CHECK(world.in_state(RowState::pending) == 1);
+    CHECK(adds_up(report));
+}
+
 TEST_CASE("case 18: our own row that comes back after an outage is not run beside itself") {
     World world{2};
     Gate gate;

@@ -21,12 +21,13 @@ namespace fila_tests {
 using SimulatedTable = fila::MemoryStore<int, fila::ManualClock>;
 
 struct Totals {
-    std::uint64_t seeds = 0, steps = 0, runs = 0, reruns = 0, crashes = 0, faults = 0, lost = 0;
+    std::uint64_t seeds = 0, steps = 0, runs = 0, reruns = 0, crashes = 0, faults = 0, lost = 0,
+                  abandoned = 0;
 
     friend std::ostream& operator<<(std::ostream& out, Totals const& t) {
         return out << t.seeds << " seeds, " << t.steps << " steps, " << t.runs << " runs, " << t.reruns
                    << " reruns, " << t.crashes << " crashes, " << t.faults << " lost requests and answers, "
-                   << t.lost << " settles refused";
+                   << t.lost << " settles refused, " << t.abandoned << " rows abandoned";
     }
 };
 
@@ -76,6 +77,8 @@ std::string simulate(std::uint64_t seed, Totals& totals, Wrap wrap) {
         auto handler = [&](int const& row, auto& context) -> fila::Outcome {
             auto& t = told[static_cast<std::size_t>(row)];
             if (Strategy::shared) world.audit().runs(row + 1, store.machine());
+            if (context.stop_reason() == fila::StopReason::lease_lost)
+                world.bad("begun although the lease had run out");
             ++totals.runs, totals.reruns += t.runs++ > 0;
             if (sim.chance(16)) return fila::snooze(1s + context.attempt() * 1ns);
             if (sim.chance(64)) return ++t.discards, fila::discard();
@@ -85,17 +88,21 @@ std::string simulate(std::uint64_t seed, Totals& totals, Wrap wrap) {
             if (sim.chance(64)) ++t.failures, throw 42;
             return ++t.completions, fila::complete();
         };
+        // A handler is one step: it is over its limit only while what it said waits to be settled.
+        bool const hard = sim.chance(4), timed = !world.calm() && sim.chance(4);
         return fila::Processor{store,
                                executor,
                                handler,
                                detail::strategy<Strategy>(sim, max_crashes),
                                clock_of_machine,
                                fila::FixedLimiter{limit},
+                               fila::TimeLimit{timed ? fila::Duration{2 * detail::lease} : fila::forever},
                                fila::FixedDelay{.delay = 1s, .max_attempts = max_failures},
                                fila::Pace{.interval = 1s,
                                           .sweep = 5s,
                                           .batch = sim.chance(3) ? 0 : 1 + sim.below(5),
                                           .soft_stop_timeout = 4s,
+                                          .hard_stop_timeout = hard ? 6s : fila::forever,
                                           .max_faults = 1000}};
     });
     for (std::uint64_t i = 0; i < rows; ++i) {
@@ -110,13 +117,13 @@ std::string simulate(std::uint64_t seed, Totals& totals, Wrap wrap) {
                    discarded = r.state == fila::RowState::discarded;
         if ((completed && !t.completions) || (discarded && !t.discards) || r.history.failures > t.failures)
             world.bad("a row is what no handler said");
-        if (world.calm() && (t.failures != r.history.failures || t.completions != (completed ? 1u : 0u) ||
+        if (world.calm() && world.abandoned() == 0 && (t.failures != r.history.failures || t.completions != (completed ? 1u : 0u) ||
                              t.discards != (discarded ? 1u : 0u)))
             world.bad("a run that was not settled, or a stop that was charged");
     }
     auto const& seen = world.audit().totals();
     ++totals.seeds, totals.steps += sim.steps(), totals.lost += seen.lost, totals.faults += seen.faults;
-    totals.crashes += world.crashes();
+    totals.crashes += world.crashes(), totals.abandoned += world.abandoned();
     return world.why();
 }
 template <class Strategy>

@@ -15,7 +15,7 @@ WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALI
      )
    ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "etl"."import rows"
-   SET "status" = 'processing', "locked_until" = clock_timestamp() + $2::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $3::text
+   SET "status" = 'processing', "locked_until" = clock_timestamp() + $2::bigint * interval '1 microsecond', "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = $3::text
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
 RETURNING "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
 SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
@@ -29,7 +29,7 @@ WITH next AS MATERIALIZED (
      AND ((-"priority"), COALESCE("run_at", '-infinity'), "id") > ($2::bigint, $3::text::timestamptz, $4::bigint)
    ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $5::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "etl"."import rows"
-   SET "status" = 'processing', "locked_until" = clock_timestamp() + $6::bigint * interval '1 microsecond', "fence" = COALESCE("fence", 0) + 1, "locked_by" = $7::text
+   SET "status" = 'processing', "locked_until" = clock_timestamp() + $6::bigint * interval '1 microsecond', "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = $7::text
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
 RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
 SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
@@ -56,7 +56,7 @@ WITH mine AS MATERIALIZED (
          (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $9::text FOR NO KEY UPDATE) AS locked)
 UPDATE "etl"."import rows" AS t
    SET "status" = o.word::text,
-       "failures" = COALESCE(t."failures", 0) + o.failure,
+       "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
        "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
        "error" = COALESCE(o.error, t."error"),
        "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
@@ -74,7 +74,7 @@ WITH mine AS MATERIALIZED (
          (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $9::text FOR NO KEY UPDATE) AS locked)
 UPDATE "etl"."import rows" AS t
    SET "status" = o.word::text,
-       "failures" = COALESCE(t."failures", 0) + o.failure,
+       "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
        "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
        "error" = COALESCE(o.error, t."error"),
        "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
@@ -100,8 +100,8 @@ WITH stale AS MATERIALIZED (
      AND ("locked_until" < (SELECT clock_timestamp()) OR "locked_until" IS NULL)
    ORDER BY "locked_until" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE "etl"."import rows"
-   SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= $2::bigint THEN 'dead' ELSE 'pending' END)::text,
-       "crashes" = COALESCE("crashes", 0) + 1,
+   SET "status" = (CASE WHEN COALESCE("crashes", 0) >= $2::bigint - 1 THEN 'dead' ELSE 'pending' END)::text,
+       "crashes" = COALESCE("crashes", 0) + CASE WHEN "crashes" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE 1 END,
        "error" = 'lease expired'
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM stale))
 RETURNING "status" = 'dead';
@@ -313,7 +313,7 @@ WITH next AS MATERIALIZED (
      )
    ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
 UPDATE "etl"."import rows"
-   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
+   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = :owner
  WHERE "id" IN (SELECT "id" FROM next)
 RETURNING "id", "fence", "failures", "crashes", :now, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen";
 -- claim_after
@@ -326,7 +326,7 @@ WITH next AS MATERIALIZED (
      AND ((-"priority"), COALESCE("run_at", 0), "id") > (:after_priority, :after_due, :after_key)
    ORDER BY (-"priority"), COALESCE("run_at", 0), "id" LIMIT :n )
 UPDATE "etl"."import rows"
-   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1, "locked_by" = :owner
+   SET "status" = 'processing', "locked_until" = :now + :lease, "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = :owner
  WHERE "id" IN (SELECT "id" FROM next)
 RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", 0) AS fila_2, "id" AS fila_3, "cells", "seen";
 -- take
@@ -347,7 +347,7 @@ SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESC
 -- settle
 UPDATE "etl"."import rows" AS t
    SET "status" = :word,
-       "failures" = COALESCE(t."failures", 0) + :failure,
+       "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE :failure END,
        "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
        "error" = COALESCE(:error, t."error"),
        "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
@@ -360,7 +360,7 @@ RETURNING :i;
 -- settle_taken
 UPDATE "etl"."import rows" AS t
    SET "status" = :word,
-       "failures" = COALESCE(t."failures", 0) + :failure,
+       "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE :failure END,
        "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
        "error" = COALESCE(:error, t."error"),
        "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
@@ -381,8 +381,8 @@ WITH stale AS MATERIALIZED (
      AND ("locked_until" < :now OR "locked_until" IS NULL)
    ORDER BY "locked_until" LIMIT :n )
 UPDATE "etl"."import rows"
-   SET "status" = (CASE WHEN COALESCE("crashes", 0) + 1 >= :max_crashes THEN 'dead' ELSE 'pending' END),
-       "crashes" = COALESCE("crashes", 0) + 1,
+   SET "status" = (CASE WHEN COALESCE("crashes", 0) >= :max_crashes - 1 THEN 'dead' ELSE 'pending' END),
+       "crashes" = COALESCE("crashes", 0) + CASE WHEN "crashes" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE 1 END,
        "error" = 'lease expired'
  WHERE "id" IN (SELECT "id" FROM stale)
 RETURNING "status" = 'dead';
@@ -463,7 +463,7 @@ WITH next AS MATERIALIZED (
    WHERE "status" = 'pending'
    ORDER BY "code" COLLATE BINARY LIMIT :n )
 UPDATE "fleeting"
-   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
+   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END
  WHERE "code" IN (SELECT "code" FROM next)
 RETURNING "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1;
 -- claim_after
@@ -473,7 +473,7 @@ WITH next AS MATERIALIZED (
      AND ("code" COLLATE BINARY) > (:after_key)
    ORDER BY "code" COLLATE BINARY LIMIT :n )
 UPDATE "fleeting"
-   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = COALESCE("fence", 0) + 1
+   SET "status" = 'processing', "lease_until" = :now + :lease, "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END
  WHERE "code" IN (SELECT "code" FROM next)
 RETURNING "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1;
 -- take
@@ -512,11 +512,11 @@ WITH stale AS MATERIALIZED (
   SELECT "code" FROM "fleeting"
    WHERE "status" = 'processing'
      AND ("lease_until" < :now OR "lease_until" IS NULL)
-     AND COALESCE("crashes", 0) + 1 < :max_crashes
+     AND COALESCE("crashes", 0) < :max_crashes - 1
    ORDER BY "lease_until" LIMIT :n )
 UPDATE "fleeting"
    SET "status" = 'pending',
-       "crashes" = COALESCE("crashes", 0) + 1
+       "crashes" = COALESCE("crashes", 0) + CASE WHEN "crashes" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE 1 END
  WHERE "code" IN (SELECT "code" FROM stale)
 RETURNING false;
 -- rescue_erase
@@ -524,7 +524,7 @@ WITH stale AS MATERIALIZED (
   SELECT "code" FROM "fleeting"
    WHERE "status" = 'processing'
      AND ("lease_until" < :now OR "lease_until" IS NULL)
-     AND COALESCE("crashes", 0) + 1 >= :max_crashes
+     AND COALESCE("crashes", 0) >= :max_crashes - 1
    ORDER BY "lease_until" LIMIT :n )
 DELETE FROM "fleeting"
  WHERE "code" IN (SELECT "code" FROM stale)

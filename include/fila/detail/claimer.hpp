@@ -203,7 +203,7 @@ private:
             if constexpr (!L::shared && SavepointTransaction<typename P::transaction_type>)
                 if (flight_->size()) flight_->grant.transaction->mark();
             flight_->claimed_at = asked_at;
-            flight_->leased_until = later(asked_at, request.lease);
+            flight_->leased_until.store(later(asked_at, request.lease), std::memory_order_relaxed);
             cursor_ = result.cursor;
             supply_ = result.supply;
             state_ = State::publish;

@@ -2,6 +2,7 @@
 // Flight: a claimed batch under way, from its claim until its last row is settled.
 #pragma once
 
+#include <fila/observer/observer_concept.hpp>
 #include <fila/store/store_concept.hpp>
 
 #include <algorithm>
@@ -65,13 +66,19 @@ public:
     [[no_unique_address]] Grant grant;
     std::vector<Outcome> outcomes;
     std::vector<Verdict> verdicts;
+    RowsSettled settled_as;  ///< in a transaction: what its worker made of the row
     TimePoint claimed_at{};
-    TimePoint leased_until{};      ///< by our clock; how long the leases certainly last
+    /// By our clock: how long the leases certainly last. The keeper moves it while handlers ask.
+    std::atomic<TimePoint> leased_until{};
     std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are those below
     std::uint32_t unsettled = 0;
     bool in_use = false;
     bool lost_some = false;  ///< a row of it, by the store's word
 
+    /// From here on others may have taken the rows, and nobody may have been able to tell us.
+    [[nodiscard]] bool run_out(TimePoint now) const noexcept {
+        return now >= leased_until.load(std::memory_order_relaxed);
+    }
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
     [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return i >= batch.rows().size(); }
     [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept {
@@ -104,6 +111,7 @@ public:
         }
         unsettled = n;
         lost_some = false;
+        settled_as = {};
     }
     void open() noexcept { word_.store(std::uint64_t{size()} << 32, std::memory_order_release); }
     [[nodiscard]] std::uint32_t untaken() const noexcept {

@@ -10,6 +10,8 @@ namespace fila::inline v1::detail {
 /// Answers a context's questions about the rows of one flight.
 template <class L>
 class FlightSource final : public RowSource {
+    using P = typename L::parts_type;
+
 public:
     FlightSource(L& ledger, typename L::F& flight) noexcept : ledger_{ledger}, flight_{flight} {}
 
@@ -20,10 +22,12 @@ public:
     }
     [[nodiscard]] StopReason stop_reason(std::size_t row) const noexcept override {
         auto const why = mark(row).stop.load(std::memory_order_relaxed);
-        bool const timed =
-            ledger_.parts.time_limit.per_row != forever || ledger_.tell_at() != TimePoint::max();
+        bool const timed = P::leasing || ledger_.parts.time_limit.per_row != forever ||
+                           ledger_.tell_at() != TimePoint::max();
         if (why != StopReason::none || !timed) return why;
         auto const now = ledger_.parts.clock.now();
+        // The keeper may be waiting for a store that does not answer: then nobody else would say so.
+        if (P::leasing && flight_.run_out(now)) return StopReason::lease_lost;
         if (auto const told = ledger_.told(now); told != StopReason::none) return told;
         return now >= deadline(row) ? StopReason::timeout : StopReason::none;
     }
@@ -51,7 +55,9 @@ class Invoker {
 public:
     Invoker(L& ledger, F& flight) noexcept : ledger_{ledger}, flight_{flight}, source_{ledger, flight} {}
 
-    void run(std::uint32_t begin, std::uint32_t end) noexcept {
+    void run(std::uint32_t begin, std::uint32_t end, TimePoint now) noexcept {
+        // Once a chunk: what holds more than one row is over in a moment.
+        run_out_ = P::leasing && flight_.run_out(now);
         for (auto i = begin; i < end;) {
             if (!startable(i))
                 ++i;
@@ -84,7 +90,7 @@ private:
     bool startable(std::uint32_t i) noexcept {
         auto& m = flight_.mark(i);
         auto const why = m.stop.load(std::memory_order_relaxed);
-        if (why == StopReason::none && !ledger_.over()) {
+        if (why == StopReason::none && !run_out_ && !ledger_.over()) {
             if (ledger_.parts.time_limit.per_row != forever)
                 m.started.store(ledger_.parts.clock.now().time_since_epoch().count(),
                                 std::memory_order_relaxed);
@@ -213,6 +219,7 @@ private:
     L& ledger_;
     F& flight_;
     FlightSource<L> source_;
+    bool run_out_ = false;  ///< others may have the rows: none is started, all are given back
 };
 
 }  // namespace fila::inline v1::detail

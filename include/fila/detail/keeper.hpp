@@ -127,7 +127,7 @@ private:
     void tell_run_out(TimePoint now) {
         TrippedTokens tokens;
         ledger_.each_in_hand([&](F& f, std::uint32_t i) {
-            if (now >= f.leased_until) f.mark(i).trip(StopReason::lease_lost, tokens);
+            if (f.run_out(now)) f.mark(i).trip(StopReason::lease_lost, tokens);
         });
         tokens.request_stop();
     }
@@ -141,7 +141,8 @@ private:
                 if (f->generation != generation || f->mark(i).settled.load(std::memory_order_relaxed))
                     continue;
                 if constexpr (P::leasing && offers_v<S, ability::heartbeat>)
-                    f->leased_until = later(beat_began_, ledger_.parts.strategy.lease);
+                    f->leased_until.store(later(beat_began_, ledger_.parts.strategy.lease),
+                                          std::memory_order_relaxed);
                 if (acks_[k] == Ack::applied) continue;
                 f->mark(i).lost.store(true, std::memory_order_relaxed);
                 f->lost_some = true;

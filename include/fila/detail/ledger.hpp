@@ -145,6 +145,11 @@ public:
         settler->bell().ring();
         keeper->bell().ring();
     }
+    /// What holds the engine for abandoned handlers: for a simulation that ends those together with it.
+    [[nodiscard]] std::shared_ptr<void> let_go() noexcept {
+        std::lock_guard lock{mutex_};
+        return std::move(self_);
+    }
     [[nodiscard]] bool closed() {
         std::lock_guard lock{mutex_};
         return closed_;
@@ -207,7 +212,7 @@ public:
         std::lock_guard lock{mutex_};
         for (auto const& f : flights_) {
             if (!f.in_use || &f == except) continue;
-            if (!crashed && !f.lost_some && now < f.leased_until) continue;
+            if (!crashed && !f.lost_some && !f.run_out(now)) continue;
             for (std::uint32_t i = 0; i < f.size(); ++i)
                 if (!f.mark(i).settled.load(std::memory_order_relaxed) && f.ticket(i).key == key) return true;
         }

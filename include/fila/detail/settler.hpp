@@ -49,7 +49,7 @@ private:
         if (chunks_.empty()) return {ledger_.closed() ? Step::done : Step::idle};
         std::reverse(chunks_.begin(), chunks_.end());  // the mailbox is a stack
         std::size_t skipped = 0;
-        if constexpr (L::shared) {  // else the workers have settled, in their transactions
+        if constexpr (L::shared) {
             for (auto* c : chunks_) {
                 auto& f = *c->flight;
                 for (auto i = c->begin; i < c->end; ++i) {
@@ -63,6 +63,11 @@ private:
                         {f.ticket(i), std::move(f.outcomes[i]), seen ? &f.batch.rows()[i] : nullptr});
                     places_.push_back({&f, i});
                 }
+            }
+        } else {  // one row each; their workers have settled them, in their transactions
+            for (auto* c : chunks_) {
+                counts_ += c->flight->settled_as;
+                unsettled_ += c->flight->settled_as.rows() == 0;
             }
         }
         if (skipped) counts_.lost += skipped;
@@ -150,14 +155,14 @@ private:
             s.outcome = std::move(p.flight->outcomes[p.row]);
             s.row = nullptr;
         } else {
-            ledger_.tally.unsettled(1);
+            ++unsettled_;
             acks_[at_] = Ack::lost;
             ++at_;
         }
         part_ = 1;
     }
     void give_up() {
-        ledger_.tally.unsettled(settlements_.size() - at_);
+        unsettled_ += settlements_.size() - at_;
         at_ = settlements_.size();
     }
     template <class Unwanted>
@@ -179,7 +184,9 @@ private:
     }
 
     Step apply() {
-        if constexpr (L::shared) ledger_.tally.settled(std::exchange(counts_, {}));
+        if (counts_.rows()) ledger_.tally.settled(counts_);
+        if (unsettled_) ledger_.tally.unsettled(unsettled_);
+        counts_ = {}, unsettled_ = 0;
         ledger_.settled(chunks_);
         chunks_.clear(), settlements_.clear(), places_.clear(), acks_.clear();
         state_ = State::gather;
@@ -197,6 +204,7 @@ private:
     std::size_t at_ = 0;    ///< settled so far
     std::size_t part_ = 0;  ///< how many go into one call
     RowsSettled counts_;
+    std::size_t unsettled_ = 0;
     TimePoint retry_at_ = TimePoint::min();
 };
 

@@ -73,7 +73,7 @@ private:
     Step run() noexcept {
         using namespace std::chrono_literals;
         auto const start = ledger_.parts.clock.now();
-        Invoker<L>{ledger_, *chunk_->flight}.run(chunk_->begin, chunk_->end);
+        Invoker<L>{ledger_, *chunk_->flight}.run(chunk_->begin, chunk_->end, start);
         auto const took = ledger_.parts.clock.now() - start;
         if constexpr (!batches) {
             if (took < 5us && want_ < most && !ledger_.limited())
@@ -87,37 +87,39 @@ private:
         return {Step::again};
     }
     Step finish() noexcept {
-        if constexpr (!L::shared) settle_transaction(*chunk_->flight);
-        ledger_.finished(chunk_);
+        bool mine = true;
+        if constexpr (!L::shared) mine = settle_transaction(*chunk_->flight);
+        if (mine) ledger_.finished(chunk_);
         chunk_ = nullptr;
         ran_ = false;
         return {Step::again};
     }
 
-    /// This worker holds the transaction: it alone can settle, and lets go of it whatever happens.
-    void settle_transaction(F& f) noexcept {
+    /// This worker holds the transaction: it alone can settle, and lets go of it whatever happens. The settler
+    /// counts what came of it. False: the run has returned without this row.
+    bool settle_transaction(F& f) noexcept {
         auto grant = std::exchange(f.grant, {});
-        if (ledger_.abandoned()) return;
+        if (ledger_.abandoned()) return false;
         try {
-            settle_transaction(f, *grant.transaction);
-        } catch (...) {  // only counting and telling are left there, and those need memory
+            settle_transaction(f, *grant.transaction, f.settled_as);
+        } catch (...) {  // only telling is left there, and that needs memory
             ledger_.tally.fault("commit", "out of memory", false);
         }
+        return true;
     }
+    /// Leaves `counts` as they are if the row could not be settled.
     template <class T>
-    void settle_transaction(F& f, T& transaction) {
+    void settle_transaction(F& f, T& transaction, RowsSettled& counts) {
         constexpr bool marks = SavepointTransaction<T>;
-        RowsSettled counts;
         if (f.verdicts[0] == Verdict::none || f.outcomes[0].kind() == Outcome::Kind::release) {
             ++(f.verdicts[0] == Verdict::none ? counts.lost : counts.released);
-            return ledger_.tally.settled(counts);  // nothing was started: rolled back
+            return;  // nothing was started: rolled back
         }
         bool thrown = f.verdicts[0] == Verdict::thrown;
         for (int tries = 0; tries < 2; ++tries) {
-            if (thrown &&
-                !(marks && records(f.outcomes[0]))) {  // rolled back, and the pass goes on behind it
-                ++counts.retried;
-                return ledger_.tally.settled(counts);
+            if (thrown && !(marks && records(f.outcomes[0]))) {
+                ++counts.retried;  // rolled back, and the pass goes on behind it
+                return;
             }
             try {
                 if constexpr (marks)
@@ -129,12 +131,12 @@ private:
                     ledger_.tally.fault("settle", lost_in_transaction, false);
                 count_one(counts, ack, f.outcomes[0].kind());
                 if (ack == Ack::applied && !f.outcomes[0].final()) ledger_.note_due(f.outcomes[0].delay());
-                return ledger_.tally.settled(counts);
+                return;
             } catch (Error const& e) {
                 ledger_.tally.fault("commit", e.what(), e.retryable());
                 if (e.retryable() || e.maybe_applied()) ledger_.commit_failed();
-                if (e.maybe_applied()) return ++counts.in_doubt, ledger_.tally.settled(counts);
-                if (e.retryable() || thrown) break;
+                if (e.maybe_applied()) ++counts.in_doubt;
+                if (e.maybe_applied() || e.retryable() || thrown) return;
                 // The database refuses what the handler left: that is the row's failure, and is recorded as
                 // one.
                 Invoker<L>{ledger_, f}.fail(0, e.what());
@@ -142,14 +144,13 @@ private:
             } catch (std::exception const& e) {
                 ledger_.tally.fault("commit", e.what(), true);
                 ledger_.commit_failed();
-                break;
+                return;
             } catch (...) {
                 ledger_.tally.fault("commit", "an exception that is not a std::exception", true);
                 ledger_.commit_failed();
-                break;
+                return;
             }
         }
-        ledger_.tally.unsettled(1);
     }
     /// Whether the store can write this failure down; if not, a rollback says the same.
     static bool records(Outcome const& o) noexcept { return o.final() || L::parts_type::delays; }

@@ -33,6 +33,7 @@ struct RowsSettled {
     [[nodiscard]] std::size_t applied() const noexcept {
         return completed + retried + snoozed + released + discarded + dead_lettered;
     }
+    [[nodiscard]] std::size_t rows() const noexcept { return applied() + lost + in_doubt; }
     RowsSettled& operator+=(RowsSettled const& o) noexcept {
         completed += o.completed, retried += o.retried, snoozed += o.snoozed, released += o.released;
         discarded += o.discarded, dead_lettered += o.dead_lettered, lost += o.lost, in_doubt += o.in_doubt;

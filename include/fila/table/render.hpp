@@ -134,6 +134,8 @@ private:
         macros["later"] = d_.later;
         macros["stale"] = d_.stale;
         macros["revived"] = sql::revived;
+        macros["full"] = sql::full;
+        macros["next_fence"] = sql::next_fence;
         if constexpr (can::age_column) {
             macros["ticked"] = d_.ticked("{updated_at}");
             macros["ticked_t"] = d_.ticked("t.{updated_at}");
@@ -275,9 +277,9 @@ private:
         macros["stale_rows"] = sql::stale;
         s.stale_probe = sql_(sql::stale);
         if (can::crashes && is_erased(table_.words().dead)) {
-            macros["cap"] = "COALESCE({crashes}, 0) + 1 >= :max_crashes";
+            macros["cap"] = "COALESCE({crashes}, 0) >= :max_crashes - 1";
             s.rescue_erase = sql_(sql::rescue_erase);
-            macros["cap"] = "COALESCE({crashes}, 0) + 1 < :max_crashes";
+            macros["cap"] = "COALESCE({crashes}, 0) < :max_crashes - 1";
         }
         s.rescue = sql_(sql::rescue);
         macros.erase("cap");

@@ -255,7 +255,7 @@ private:
     template <class Field>
     [[nodiscard]] static std::uint32_t counter(Field const& field) {
         if (field.null()) return 0;
-        constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+        constexpr std::uint32_t most = 1'000'000'000;  // two of them and one more are still a number
         try {
             auto const n = field.template get<std::int64_t>();
             return n < 0 ? 0 : n > std::int64_t{most} ? most : static_cast<std::uint32_t>(n);

@@ -82,7 +82,7 @@ public:
                                                                          : true;
 
     SqlStore(config_type const& config, T const& table, OnStart on_start = OnStart::verify)
-        : core_{std::make_shared<Core>(config, table)} {
+        : core_{std::make_shared<Core>(to_open(config, on_start), table)} {
         if (on_start == OnStart::migrate) migrate();
         if (on_start != OnStart::nothing) throw_fatal(verify());
     }
@@ -287,6 +287,13 @@ protected:
 
 private:
     using Checkout = typename detail::ConnectionPool<D>::Checkout;
+
+    /// A database that is not there has no table to verify: it is made by whoever migrates.
+    [[nodiscard]] static config_type to_open(config_type config, OnStart on_start) {
+        if constexpr (requires { D::reopening(config); })
+            if (on_start == OnStart::verify) D::reopening(config);
+        return config;
+    }
 
     /// Open transactions may hold every shared connection for long; a settle is short.
     [[nodiscard]] Checkout acquire_for_user() const {

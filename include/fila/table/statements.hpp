@@ -55,7 +55,7 @@ inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
      AND ({order}) > ({cursor})}
    ORDER BY {order} LIMIT :n {skip_locked}){postgres?, claimed AS (}
 UPDATE {table}
-   SET {status} = {processing}{lease_until?, {lease_until} = {until}}{fence?, {fence} = COALESCE({fence}, 0) + 1}{owner?, {owner} = :owner}{updated_at?, {updated_at} = {ticked}}
+   SET {status} = {processing}{lease_until?, {lease_until} = {until}}{fence?, {fence} = {next_fence}}{owner?, {owner} = :owner}{updated_at?, {updated_at} = {ticked}}
  WHERE {key} {among_next}
 RETURNING {returning}{postgres?)
 SELECT * FROM claimed ORDER BY {order_out}})";
@@ -74,7 +74,7 @@ inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZE
          (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
 }UPDATE {table} AS t
    SET {status} = {o}word{cast}{failures?,
-       {failures} = COALESCE(t.{failures}, 0) + {o}failure}{due_at?,
+       {failures} = COALESCE(t.{failures}, 0) + CASE WHEN t.{failures} {full} THEN 0 ELSE {o}failure END}{due_at?,
        {due_at} = CASE WHEN {o}delay IS NULL THEN t.{due_at} ELSE {later} END}{last_error?,
        {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
        {updated_at} = {ticked_t}}{outputs}
@@ -102,6 +102,12 @@ inline constexpr std::string_view still_ours =
        (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} OFFSET 0) AS held}{sqlite?{table} AS t
  WHERE t.{key} = :k AND {owned}})";
 
+// The largest values of the integer types. Who else writes the column may have left one there, and a claim
+// that overflows would fail for every row of its batch, for ever. A counter stays there; a fence begins anew.
+inline constexpr std::string_view full = "IN (32767, 2147483647, 9223372036854775807)";
+inline constexpr std::string_view next_fence =
+    "CASE WHEN {fence} IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE({fence}, 0) + 1 END";
+
 // A processing row whose lease ran out (or is NULL) goes back to pending, or to the dead letters at the cap.
 // Ordered by the lease: by key, the planner would walk the primary key.
 inline constexpr std::string_view stale = R"(SELECT {key} FROM {table}
@@ -114,8 +120,8 @@ inline constexpr std::string_view stale = R"(SELECT {key} FROM {table}
 inline constexpr std::string_view rescue = R"(WITH stale AS MATERIALIZED (
   {stale_rows})
 UPDATE {table}
-   SET {status} = {mortal?(CASE WHEN COALESCE({crashes}, 0) + 1 >= :max_crashes THEN {dead} ELSE {pending} END){cast}}{!mortal?{pending}}{crashes?,
-       {crashes} = COALESCE({crashes}, 0) + 1}{last_error?,
+   SET {status} = {mortal?(CASE WHEN COALESCE({crashes}, 0) >= :max_crashes - 1 THEN {dead} ELSE {pending} END){cast}}{!mortal?{pending}}{crashes?,
+       {crashes} = COALESCE({crashes}, 0) + CASE WHEN {crashes} {full} THEN 0 ELSE 1 END}{last_error?,
        {last_error} = 'lease expired'}{updated_at?,
        {updated_at} = {ticked}}
  WHERE {key} {among_stale}

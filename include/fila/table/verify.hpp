@@ -211,10 +211,9 @@ private:
             if (family != TypeFamily::integer && family != TypeFamily::other)
                 fatal(at(name) + " is " + live->type + ", an integer was expected",
                       alter(name, "TYPE " + type));
-            bool const narrow = live->type == "integer" || live->type == "smallint";
-            if (std::same_as<Role, column_role::fence> && !sqlite_ && narrow)
-                warn(at(name) + " is " + live->type + ": the fence grows with every claim",
-                     alter(name, "TYPE bigint"));
+            if (std::same_as<Role, column_role::fence> && !sqlite_ && live->type == "smallint")
+                fatal(at(name) + " is smallint, and the fence grows with every claim",
+                      alter(name, "TYPE bigint"));
         }
     }
     template <class Role>

@@ -336,6 +336,33 @@ TEST_CASE(
     CHECK(due[0][1].as<bool>());
 }
 
+TEST_CASE("case 53: a counter or fence at the end of its type stops no claim, settle or rescue") {
+    struct Types {
+        char const *counter, *most, *fence, *last;
+    };
+    auto const types = GENERATE(Types{"smallint", "32767", "int", "2147483647"},
+                                Types{"int", "2147483647", "bigint", "2147483647"},
+                                Types{"bigint", "9223372036854775807", "bigint", "9223372036854775807"});
+    Sandbox box;
+    create_tasks(box, 3);
+    box.run(std::string{"ALTER TABLE {s}.tasks ALTER failures TYPE "} + types.counter +
+            ", ALTER crashes TYPE " + types.counter + ", ALTER fence TYPE " + types.fence);
+    box.run(std::string{"UPDATE {s}.tasks SET failures = "} + types.most + ", crashes = " + types.most +
+            ", fence = " + types.last + " WHERE id = 2");
+    pg::PostgresStore store{config(box), tasks(box.name("tasks"))};
+    auto const c = claim(store, 3);
+    REQUIRE(c.size() == 3);
+    CHECK(c.batch.tickets()[1].fence == 1);  // begun anew
+    CHECK(c.batch.histories()[1].attempt() > 60'000);
+    CHECK(settle_one(store, c.batch.tickets()[1], fila::retry(0s, "failed")) == Ack::applied);
+    CHECK(box.get("SELECT failures FROM {s}.tasks WHERE id = 2") == types.most);
+    REQUIRE(claim(store, 3).size() == 1);
+    box.run("UPDATE {s}.tasks SET until = '2000-01-01Z'");
+    auto const rescued = store.rescue({.max_crashes = 3});
+    CHECK((rescued.dead == 1 && rescued.requeued == 2));
+    CHECK(box.get("SELECT crashes FROM {s}.tasks WHERE id = 2") == types.most);
+}
+
 TEST_CASE("case 39: the first settle wins; repeats, in any mix, change nothing") {
     Sandbox box;
     create_tasks(box, 1);

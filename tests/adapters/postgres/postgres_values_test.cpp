@@ -86,12 +86,14 @@ TEST_CASE("case 120: a configuration that makes no sense is refused, all faults 
                            .connections = 0,
                            .statement_timeout = -1ms,
                            .lock_timeout = std::chrono::milliseconds::max(),
+                           .network_timeout = -1ms,
                            .patience = -1ms};
     try {
         wrong.validate();
         FAIL("accepted");
     } catch (fila::ConfigError const& e) {
-        for (auto const* field : {"conninfo", "connections", "statement_timeout", "lock_timeout", "patience"})
+        for (auto const* field : {"conninfo", "connections", "statement_timeout", "lock_timeout",
+                                  "network_timeout", "patience"})
             CHECK(std::string{e.what()}.find(field) != std::string::npos);
     }
     CHECK_NOTHROW(pg::Config{}.validate());

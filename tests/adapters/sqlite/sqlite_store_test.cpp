@@ -351,7 +351,7 @@ TEST_CASE("case 53: NULL in control columns is nothing, not a crash, and hides n
     CHECK(batch.tickets()[3].key == 2);
     CHECK(batch.histories()[1].failures == 0);
     CHECK(batch.histories()[3].failures == 0);
-    CHECK(batch.histories()[0].failures == std::numeric_limits<std::uint32_t>::max());
+    CHECK(batch.histories()[0].failures == 1'000'000'000);
     CHECK(settle(store, batch.tickets()[1], fila::retry(0s)) == Ack::applied);
     CHECK(plain.text("SELECT failures FROM t WHERE id = 1") == "1");
 
@@ -615,6 +615,25 @@ TEST_CASE("case 24: a row at any count of failures that also crashed is requeued
     CHECK(t.store.counts(10).processing == 0);
 }
 
+TEST_CASE("case 53: a counter or fence at the end of its range stops no claim, settle or rescue") {
+    auto const most = GENERATE("2147483647", "9223372036854775807");
+    Orders t;
+    t.store.enqueue({Order{}, Order{}, Order{}});
+    t.plain.exec(std::string{"UPDATE "} + orders_name + " SET failures = " + most + ", crashes = " + most +
+                 ", fence = " + most + " WHERE id = 2");
+    auto const batch = claim(t.store);
+    REQUIRE(batch.tickets().size() == 3);
+    CHECK(batch.tickets()[1].fence == 1);  // begun anew
+    CHECK(settle(t.store, batch.tickets()[1], fila::retry(0s, "failed")) == Ack::applied);
+    CHECK(t.cell("failures", 2) == most);
+    REQUIRE(claim(t.store).size() == 1);
+    t.plain.exec(std::string{"UPDATE "} + orders_name + " SET lease_until = 1");
+    auto const rescued = t.store.rescue({.max_crashes = 3});
+    CHECK(rescued.dead == 1);
+    CHECK(rescued.requeued == 2);
+    CHECK(t.cell("crashes", 2) == most);
+}
+
 TEST_CASE("sqlite: where dead is erased, so are the rows that crash for the last time") {
     SqliteFile file;
     using Row = Keyed<std::int64_t>;
@@ -660,6 +679,19 @@ TEST_CASE("case 40: redriven rows start afresh, and their fence goes on") {
     REQUIRE(again.tickets().size() == 3);
     CHECK(again.histories()[0].attempt() == 1);
     CHECK(again.tickets()[0].fence == 2);
+}
+
+TEST_CASE("sqlite: verifying a table makes no file, and says what does") {
+    SqliteFile file;
+    std::string told;
+    try {
+        SqliteStore const store{Config{file.path()}, orders};
+    } catch (fila::ConfigError const& e) {
+        told = e.what();
+    }
+    CHECK(told.find("no such file") != std::string::npos);
+    CHECK(told.find("fila::OnStart::migrate") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(file.path()));
 }
 
 TEST_CASE("sqlite: enqueue takes any range, and a delay makes rows due later") {

@@ -37,9 +37,20 @@ struct Config {
     /// limits.
     std::chrono::milliseconds statement_timeout{30'000};
     std::chrono::milliseconds lock_timeout{10'000};
+    /// How much longer than statement_timeout an answer may take, before its connection is given up: the
+    /// server is frozen, or the network swallows what is sent. The call fails as on a cut connection; so no
+    /// call takes longer than both together, connecting aside (connect_timeout), and a stop is no more late
+    /// than that. Zero, or a statement_timeout of zero: calls wait for ever.
+    std::chrono::milliseconds network_timeout{5'000};
     /// How long a verb waits for a connection that other threads use, before it throws a retryable Error.
     std::chrono::milliseconds patience{5'000};
 
+    /// Zero: none.
+    [[nodiscard]] std::chrono::milliseconds longest_call() const noexcept {
+        auto const none = std::chrono::milliseconds::zero();
+        return statement_timeout == none || network_timeout == none ? none
+                                                                    : statement_timeout + network_timeout;
+    }
     /// Throws ConfigError naming every field that makes no sense.
     void validate() const {
         std::string faults;
@@ -57,6 +68,7 @@ struct Config {
         };
         timeout("statement_timeout", statement_timeout);
         timeout("lock_timeout", lock_timeout);
+        timeout("network_timeout", network_timeout);
         timeout("patience", patience);
         if (!faults.empty()) throw ConfigError{"fila postgres: the configuration is wrong:" + faults};
     }

@@ -16,12 +16,14 @@
 #include <fila/postgres/postgres_errors.hpp>
 #include <fila/postgres/postgres_field.hpp>
 #include <fila/postgres/postgres_pqxx.hpp>
+#include <fila/postgres/postgres_reply_watch.hpp>
 #include <fila/postgres/postgres_settings.hpp>
 #include <fila/postgres/postgres_values.hpp>
 #include <fila/table/catalogue.hpp>
 #include <fila/table/statement.hpp>
 #include <fila/table/table_name.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -38,6 +40,8 @@ public:
     explicit Connection(Config const& config)
         : session_{config.session},
           connection_{open(config)},
+          longest_call_{config.longest_call()},
+          line_{connection_->sock(), longest_call_},
           settings_{config, connection_->server_version()} {
         if (!settings_.connect.empty())
             guarded(Doing::connecting,
@@ -65,15 +69,18 @@ public:
     /// Several statements in one transaction, one process at a time; for DDL, so without the time-outs.
     void script(std::string_view sql) {
         begin();
+        unhurried_ = true;
         try {
             own(*open_,
                 "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; "
                 "SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('fila'), 0)");
             own(*open_, std::string{sql});
         } catch (...) {
+            unhurried_ = false;
             rollback();
             throw;
         }
+        unhurried_ = false;
         commit();
     }
 
@@ -181,16 +188,36 @@ private:
 
     enum class Turn : std::uint8_t { store, handler };
 
+    /// A call under way.
+    struct Watched {
+        explicit Watched(detail::ReplyWatch::Line* l) noexcept : line{l} {
+            if (line) line->call_begins();
+        }
+        Watched(Watched const&) = delete;
+        Watched& operator=(Watched const&) = delete;
+        ~Watched() {
+            if (line) line->call_ends();
+        }
+        detail::ReplyWatch::Line* line;
+    };
+    [[nodiscard]] std::string silence() const {
+        return "no answer in " + std::to_string(longest_call_.count()) +
+               " ms (statement_timeout and network_timeout): the server is frozen or the network swallows what "
+               "is sent; its connection is given up";
+    }
+
     /// Every call into libpqxx goes through here.
     template <class F>
     auto guarded(Doing doing, F&& call) -> decltype(call()) {
         if (lost_)
             throw Error{"fila postgres: this connection was lost", {.retryable = true, .code = "08003"}};
         try {
+            Watched const watched{unhurried_ ? nullptr : &line_};
             return call();
         } catch (...) {
-            auto failure = current_failure(doing);
-            lost_ = lost_ || failure.connection_lost;
+            bool const silent = line_.given_up();
+            auto failure = current_failure(doing, silent ? silence() : std::string{});
+            lost_ = lost_ || failure.connection_lost || silent;
             stale_ = failure.stale_plan;
             if (open_) failed_ = true;
             throw std::move(failure.error);
@@ -325,7 +352,10 @@ private:
     std::uint64_t transactions_ = 0;
     std::uint64_t prepared_so_far_ = 0;
     std::string mark_;  ///< a setting local to the open transaction: gone if it is another one
+    bool unhurried_ = false;  ///< DDL takes what it takes
     std::unique_ptr<pqxx::connection> connection_;
+    std::chrono::milliseconds longest_call_;
+    detail::ReplyWatch::Line line_;
     detail::SettingsSql settings_;
     std::map<std::string, std::string, std::less<>> prepared_;  ///< by text
     std::vector<std::string> stale_names_;

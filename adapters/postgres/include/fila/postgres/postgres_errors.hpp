@@ -77,11 +77,12 @@ inline std::string_view words(Doing doing) noexcept {
 
 }  // namespace detail
 
-/// Translates the exception being handled: call it in a `catch` of everything.
-inline Failure current_failure(Doing doing) {
+/// Translates the exception being handled: call it in a `catch` of everything. `why`: what is said instead of
+/// libpqxx's words, where we know better.
+inline Failure current_failure(Doing doing, std::string_view why = {}) {
     auto const make = [&](std::string_view message, std::string code, bool retryable, bool maybe, bool lost) {
         auto what = "fila postgres: " + std::string{detail::words(doing)} + ": " +
-                    std::string{detail::trimmed(message)};
+                    std::string{why.empty() ? detail::trimmed(message) : why};
         if (!code.empty()) what += " [SQLSTATE " + code + "]";
         bool const stale = detail::stale_plan(code, message);
         return Failure{

@@ -19,7 +19,9 @@ struct Config {
     TimeFormat times = TimeFormat::unix_micros;
     std::chrono::milliseconds busy_timeout{5000};  ///< in all, for a lock that another process holds
     Synchronous synchronous = Synchronous::normal;
-    bool create = true;  ///< make the file if there is none; a store does so once, when it is constructed
+    /// Make the file if there is none. A store does so once, when it is constructed, and not with
+    /// OnStart::verify: what is not there has no table to verify.
+    bool create = true;
 };
 
 }  // namespace fila::inline v1::sqlite

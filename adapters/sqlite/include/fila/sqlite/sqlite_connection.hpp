@@ -18,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -184,7 +186,12 @@ private:
         int const code = sqlite3_open_v2(config_.file.c_str(), &db,
                                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | create, nullptr);
         db_.reset(db);
-        if (code != SQLITE_OK) refuse(make_error(db, code, "cannot open \"" + config_.file + "\""));
+        if (code != SQLITE_OK) {
+            auto what = "cannot open \"" + config_.file + "\"";
+            if (std::error_code unknown; !config_.create && !std::filesystem::exists(config_.file, unknown))
+                what += " (there is no such file: give its path, or make it with fila::OnStart::migrate)";
+            refuse(make_error(db, code, what));
+        }
         if (sqlite3_db_readonly(db, "main") == 1)
             refuse(make_error(nullptr, SQLITE_READONLY, "cannot write \"" + config_.file + "\""));
     }

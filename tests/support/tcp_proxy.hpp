@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace fila_chaos {
+namespace fila_test {
 
 /// Listens on 127.0.0.1 and brings each connection to a server's unix socket. One thread moves the bytes; the
 /// commands may come from any other, and are carried out before they return.
@@ -220,4 +220,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace fila_chaos
+}  // namespace fila_test
