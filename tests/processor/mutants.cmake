@@ -82,6 +82,3 @@ fila_mutant(settled_before_the_handler_ends detail/worker.hpp
 fila_mutant(row_is_begun_on_a_lease_that_ran_out detail/invoke.hpp
     "run_out_ = P::leasing && flight_.run_out(now);"
     "static_cast<void>(now);")
-fila_mutant(abandoned_row_is_settled_by_nobody detail/worker.hpp
-    "if (mine) ledger_.finished(chunk_);"
-    "static_cast<void>(mine), ledger_.finished(chunk_);")

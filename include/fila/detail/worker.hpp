@@ -87,25 +87,23 @@ private:
         return {Step::again};
     }
     Step finish() noexcept {
-        bool mine = true;
-        if constexpr (!L::shared) mine = settle_transaction(*chunk_->flight);
-        if (mine) ledger_.finished(chunk_);
+        if constexpr (!L::shared) settle_transaction(*chunk_->flight);
+        ledger_.finished(chunk_);
         chunk_ = nullptr;
         ran_ = false;
         return {Step::again};
     }
 
     /// This worker holds the transaction: it alone can settle, and lets go of it whatever happens. The settler
-    /// counts what came of it. False: the run has returned without this row.
-    bool settle_transaction(F& f) noexcept {
+    /// counts what came of it, if the run has not ended without the row.
+    void settle_transaction(F& f) noexcept {
         auto grant = std::exchange(f.grant, {});
-        if (ledger_.abandoned()) return false;
+        if (ledger_.abandoned()) return;
         try {
             settle_transaction(f, *grant.transaction, f.settled_as);
         } catch (...) {  // only telling is left there, and that needs memory
             ledger_.tally.fault("commit", "out of memory", false);
         }
-        return true;
     }
     /// Leaves `counts` as they are if the row could not be settled.
     template <class T>
