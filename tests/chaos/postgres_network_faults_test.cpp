@@ -88,10 +88,11 @@ void lose(Strategy strategy, std::string const& fault, std::string const& text) 
 /// Workers that give a call up before the network comes back: they end by themselves, whoever told them to.
 void end_in_silence(Strategy strategy) {
     ProxiedBed bed;
-    Ordeal ordeal{"SIGTERM, and the network stalls until all have ended",
-                  bed,
-                  strategy,
-                  {.options = {"statement_timeout=300", "network_timeout=300", "soft_stop=0", "hard_stop=500"}}};
+    Ordeal ordeal{
+        "SIGTERM, and the network stalls until all have ended",
+        bed,
+        strategy,
+        {.options = {"statement_timeout=300", "network_timeout=300", "soft_stop=0", "hard_stop=500"}}};
     while (ordeal.goes_on()) {
         bed.proxy.stall();
         pause(ordeal.fleet().some_ms(0, 700));

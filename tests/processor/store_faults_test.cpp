@@ -535,7 +535,8 @@ TEST_CASE("handlers are told when their lease has certainly run out, not before,
     CHECK(world.witness.faults_of("extend") > 1);
 }
 
-TEST_CASE("case 66: while a heartbeat has no answer, handlers learn that the lease ran out; no row is begun") {
+TEST_CASE(
+    "case 66: while a heartbeat has no answer, handlers learn that the lease ran out; no row is begun") {
     World world{2};
     Gate answer;
     std::atomic<bool> early{false}, told{false};

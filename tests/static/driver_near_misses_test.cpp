@@ -19,7 +19,9 @@ struct Connection {
     bool rollback() noexcept;
     bool in_transaction() const noexcept;
     void savepoint();
-    void rollback_to_savepoint();
+    void defer_savepoint();
+    void release_savepoint();
+    bool rollback_to_savepoint();
     int handle();
     void script(std::string_view);
     fila::Catalogue catalogue(fila::TableName const&);

@@ -117,8 +117,9 @@ std::string simulate(std::uint64_t seed, Totals& totals, Wrap wrap) {
                    discarded = r.state == fila::RowState::discarded;
         if ((completed && !t.completions) || (discarded && !t.discards) || r.history.failures > t.failures)
             world.bad("a row is what no handler said");
-        if (world.calm() && world.abandoned() == 0 && (t.failures != r.history.failures || t.completions != (completed ? 1u : 0u) ||
-                             t.discards != (discarded ? 1u : 0u)))
+        if (world.calm() && world.abandoned() == 0 &&
+            (t.failures != r.history.failures || t.completions != (completed ? 1u : 0u) ||
+             t.discards != (discarded ? 1u : 0u)))
             world.bad("a run that was not settled, or a stop that was charged");
     }
     auto const& seen = world.audit().totals();

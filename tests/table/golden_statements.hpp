@@ -86,6 +86,9 @@ WITH mine AS MATERIALIZED (
          (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
 DELETE FROM "etl"."import rows" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
 RETURNING o.i;
+-- take_again
+SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::bigint[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
+       (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- extend
 WITH mine AS MATERIALIZED (
   SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
@@ -201,6 +204,9 @@ WITH mine AS MATERIALIZED (
          (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
 DELETE FROM "public"."hooks" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
 RETURNING o.i;
+-- take_again
+SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::uuid[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- extend
 SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence OFFSET 0) AS held;
@@ -273,6 +279,9 @@ WITH mine AS MATERIALIZED (
          (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
 DELETE FROM "billing"."payments" AS t USING mine AS o WHERE t."code" BETWEEN o.k AND o.k
 RETURNING o.i;
+-- take_again
+SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::text[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
+       (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- enqueue
 INSERT INTO "billing"."payments" ("status", "code", "cents")
 SELECT 'pending'::text, o.c0, o.c1

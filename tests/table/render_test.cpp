@@ -94,7 +94,8 @@ TEST_CASE(
             }
             CHECK(s.text.find(name == "enqueue" ? "'o''mail', 3" : "\"queue\" = 'o''mail'") !=
                   std::string::npos);
-            bool const claims = name.starts_with("claim") || name.starts_with("take") || name == "counts";
+            bool const claims =
+                name.starts_with("claim") || name == "take" || name == "take_after" || name == "counts";
             CHECK((s.text.find("tenant = 7") != std::string::npos) == claims);
         });
 }

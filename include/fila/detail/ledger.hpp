@@ -56,9 +56,7 @@ public:
     Pulse claims, settles, heartbeats;
 
     // The lanes, for their bells; set before anything runs.
-    Lane* claimer = nullptr;
-    Lane* settler = nullptr;
-    Lane* keeper = nullptr;
+    Lane *claimer = nullptr, *settler = nullptr, *keeper = nullptr;
     std::vector<Lane*> pool;  ///< the workers that the executor runs
 
     void join_pool(Lane& worker) {

@@ -55,7 +55,8 @@ struct RowsRescued {
 };
 /// A call of the store failed; the engine goes on by its rules (see Pace).
 struct Faulted {
-    std::string_view stage;  ///< claim, settle, extend, rescue, inspect, commit; limiter, retry policy, execute
+    std::string_view
+        stage;  ///< claim, settle, extend, rescue, inspect, commit; limiter, retry policy, execute
     std::string_view what;
     bool retryable;
 };
@@ -74,9 +75,10 @@ namespace detail {
 
 template <class O>
 consteval bool check_observer() {
-    static_assert(Observer<O>,
-                  "fila observer: must be callable with at least one event, such as  void operator()(fila::RowFailed "
-                  "const&)  (see fila/observer/observer_concept.hpp)");
+    static_assert(
+        Observer<O>,
+        "fila observer: must be callable with at least one event, such as  void operator()(fila::RowFailed "
+        "const&)  (see fila/observer/observer_concept.hpp)");
     return true;
 }
 

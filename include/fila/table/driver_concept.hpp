@@ -21,7 +21,10 @@
 // | `c.begin()` `c.commit()` | | a write transaction; commit throws if the transaction that `begin` opened is no longer the open one |
 // | `c.rollback()` | `bool` | noexcept; true too if nothing was open; false: throw the connection away |
 // | `c.in_transaction()` | `bool` | noexcept; false if it is known, without a round trip, that the transaction that `begin` opened has ended |
-// | `c.savepoint()` `c.rollback_to_savepoint()` | | one savepoint, moved by each `savepoint()` |
+// | `c.savepoint()` | | one savepoint, moved by each call |
+// | `c.defer_savepoint()` | | the first one, with nothing but locks before it: need not be made before `handle()` is asked for |
+// | `c.release_savepoint()` | | what came after it need not be undone any more; may do nothing |
+// | `c.rollback_to_savepoint()` | `bool` | true: as it was then, row locks included. False, only after a release or a failed commit: all is rolled back, and a new transaction is open |
 // | `c.handle()` | reference or pointer | what a handler gets: `pqxx::transaction_base&`, `sqlite3*` |
 // | `c.script(sql)` | | several statements, in one transaction, one process at a time: DDL |
 // | `c.catalogue(name)` | `Catalogue` | |
@@ -83,7 +86,9 @@ concept DriverTransactions = requires(C& c, C const& constant) {
     { c.rollback() } noexcept -> std::same_as<bool>;
     { constant.in_transaction() } noexcept -> std::same_as<bool>;
     c.savepoint();
-    c.rollback_to_savepoint();
+    c.defer_savepoint();
+    c.release_savepoint();
+    { c.rollback_to_savepoint() } -> std::same_as<bool>;
     c.handle();
 };
 
@@ -137,7 +142,7 @@ consteval bool check_driver() {
     static_assert(
         DriverTransactions<C>,
         "fila driver: Connection needs  begin, commit, bool rollback() noexcept, bool in_transaction() const "
-        "noexcept, savepoint, rollback_to_savepoint, handle");
+        "noexcept, savepoint, defer_savepoint, release_savepoint, bool rollback_to_savepoint(), handle");
     static_assert(DriverCatalogue<C>,
                   "fila driver: Connection needs  script(std::string_view), Catalogue catalogue(TableName "
                   "const&), bool "

@@ -84,6 +84,7 @@ public:
         sql_.macros["owned"] = taken_;
         s.settle_taken = sql_(sql::settle);
         s.erase_taken = sql_(sql::erase);
+        if (!d_.same_transaction.empty()) s.take_again = sql_(sql::take_again);
         s.enqueue = sql_(sql::enqueue);
         s.counts = sql_(sql::counts);
         if (!is_erased(table_.words().dead)) {
@@ -195,7 +196,7 @@ private:
         else if constexpr (can::age_column)
             leased_ += " AND " + d_.micros("t.{updated_at}") + " = {o}fence";
         if constexpr (can::owner_column) leased_ += " AND t.{owner} = :owner";
-        taken_ = status("{pending}");
+        sql_.macros["takeable"] = taken_ = status("{pending}");
         if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
     }
     /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns. Without

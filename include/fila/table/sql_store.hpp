@@ -139,7 +139,8 @@ public:
     {
         Rescued rescued;
         if (limits.max_rows == 0) return rescued;
-        Bindings bindings;  // one by one: of a list of them g++ 12 says at -O3 that it copies what is not there
+        Bindings
+            bindings;  // one by one: of a list of them g++ 12 says at -O3 that it copies what is not there
         bindings.emplace_back("n", detail::to_limit(limits.max_rows));
         bindings.emplace_back("max_crashes", std::int64_t{limits.max_crashes});
         bindings.emplace_back("lease", core_->lease.load(std::memory_order_relaxed));

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace fila::inline v1 {
 
@@ -42,6 +43,9 @@ public:
             core_ = std::move(other.core_);
             connection_ = std::move(other.connection_);
             guard_ = std::move(other.guard_);
+            held_ = std::move(other.held_);
+            lost_ = std::move(other.lost_);
+            only_locks_ = other.only_locks_, marked_ = other.marked_;
         }
         return *this;
     }
@@ -52,18 +56,24 @@ public:
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, Batch<row_type, key_type>& out) {
         if (request.limit == 0) return {request.after, Supply::more};
         auto const& sql = core_->sql;
-        return core_->codec.template fetch<true>(
+        auto const rows = out.tickets().size(), broken = out.broken().size();
+        auto const result = core_->codec.template fetch<true>(
             *connection_, request.after.begun ? sql.take_after : sql.take, {{"guard", guard_}}, request, out);
+        for (auto i = rows; i < out.tickets().size(); ++i) held_.push_back(out.tickets()[i].key);
+        for (auto i = broken; i < out.broken().size(); ++i) held_.push_back(out.broken()[i].ticket.key);
+        return result;
     }
     /// Answers `lost` for every row if the handler ended the transaction that held their locks: others may
     /// have them by now.
     void settle(std::span<Settlement<row_type, key_type> const> settlements, std::span<Ack> acks) {
-        if (!connection_->in_transaction()) {
-            std::fill(acks.begin(), acks.end(), Ack::lost);
-            return;
-        }
-        core_->settle(*connection_, settlements, acks, core_->sql.settle_taken, core_->sql.erase_taken,
-                      {{"guard", guard_}});
+        std::fill(acks.begin(), acks.end(), Ack::lost);
+        if (!connection_->in_transaction()) return;
+        if (std::exchange(only_locks_, false)) connection_->release_savepoint();
+        auto const held = std::find_if(settlements.begin(), settlements.end(),
+                                       [&](auto const& s) { return lost(s.ticket.key); });
+        if (held == settlements.end()) return send(settlements, acks);
+        for (std::size_t i = 0; i < settlements.size(); ++i)
+            if (!lost(settlements[i].ticket.key)) send(settlements.subspan(i, 1), acks.subspan(i, 1));
     }
     /// Throws an Error if the transaction was ended by the handler; with `maybe_applied` if the answer was
     /// lost.
@@ -71,18 +81,49 @@ public:
         connection_->commit();
         auto const done = std::move(connection_);
     }
-    /// Remembers a point behind the claim; `back` undoes what came after it, and the rows stay locked.
-    void mark() { connection_->savepoint(); }
-    void back() { connection_->rollback_to_savepoint(); }
+    /// Remembers a point behind the claim; `back` undoes what came after it, and the rows stay locked. (If a settle
+    /// or the commit has failed, the database may leave no way back: then the rows are locked anew, and one that
+    /// somebody else took in that moment is lost.)
+    void mark() {
+        only_locks_ = only_locks_ && !marked_;
+        marked_ = true;
+        only_locks_ ? connection_->defer_savepoint() : connection_->savepoint();
+    }
+    void back() {
+        if (!connection_->rollback_to_savepoint()) hold_again();
+    }
 
     /// The database's own transaction, for the handler's writes. Do not commit or roll it back.
-    [[nodiscard]] decltype(auto) handle() { return connection_->handle(); }
+    [[nodiscard]] decltype(auto) handle() {
+        only_locks_ = only_locks_ && marked_;
+        return connection_->handle();
+    }
 
 private:
+    void send(std::span<Settlement<row_type, key_type> const> settlements, std::span<Ack> acks) {
+        core_->settle(*connection_, settlements, acks, core_->sql.settle_taken, core_->sql.erase_taken,
+                      {{"guard", guard_}});
+    }
+    void hold_again() {
+        Rows keys{{"k"}, {{}}};
+        for (auto const& key : held_) keys.columns[0].push_back(Codec::key_value(key));
+        std::vector<bool> taken(held_.size());
+        connection_->run_rows(core_->sql.take_again, {{"guard", guard_}}, keys,
+                              [&](auto const& record) { taken[Core::place(record)] = true; });
+        for (std::size_t i = 0; i < held_.size(); ++i)
+            if (!taken[i]) lost_.push_back(held_[i]);
+    }
+    [[nodiscard]] bool lost(key_type const& key) const {
+        return std::find(lost_.begin(), lost_.end(), key) != lost_.end();
+    }
     void roll_back() noexcept {
         if (connection_ && !connection_->rollback()) connection_.discard();
     }
 
+    std::vector<key_type> held_, lost_;
+    bool marked_ = false;
+    /// Up to the first mark nothing but claims, and nothing settled since: all of it can be had again.
+    bool only_locks_ = true;
     std::shared_ptr<Core> core_;
     Checkout connection_;
     std::string guard_;

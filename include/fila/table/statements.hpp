@@ -18,7 +18,7 @@ namespace fila::inline v1 {
 /// The rendered statements of one mapping in one dialect. Empty where the mapping does not carry the verb.
 struct Statements {
     Statement claim, claim_after, take, take_after;
-    Statement settle, erase, settle_taken, erase_taken;
+    Statement settle, erase, settle_taken, erase_taken, take_again;
     Statement extend, rescue, rescue_erase;
     Statement enqueue, counts, dead_letters, redrive, redrive_all;
     Statement next_index, stale_index;
@@ -33,7 +33,7 @@ struct Statements {
         one("claim", claim), one("claim_after", claim_after), one("take", take),
             one("take_after", take_after);
         one("settle", settle), one("erase", erase), one("settle_taken", settle_taken),
-            one("erase_taken", erase_taken);
+            one("erase_taken", erase_taken), one("take_again", take_again);
         one("extend", extend), one("rescue", rescue), one("rescue_erase", rescue_erase);
         one("enqueue", enqueue), one("counts", counts), one("dead_letters", dead_letters);
         one("redrive", redrive), one("redrive_all", redrive_all);
@@ -68,6 +68,11 @@ inline constexpr std::string_view take = R"({pass}SELECT {returning} FROM {table
    )}{after?
    AND ({order}) > ({cursor})}
  ORDER BY {order} LIMIT :n {skip_locked})";
+
+// What a transaction held that had to be rolled back: those of the rows that nobody else has, or has changed.
+inline constexpr std::string_view take_again =
+    R"(SELECT {ordinal}, set_config('fila.taken', :guard, true) FROM {o_redrive} CROSS JOIN LATERAL
+       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {takeable} FOR NO KEY UPDATE SKIP LOCKED) AS locked)";
 
 inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZED (
   SELECT o.* FROM (SELECT * FROM {o_settle} ORDER BY o.k) AS o CROSS JOIN LATERAL

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every promise of the Store concepts, on the job table, on a user's own table, and through a pooler's sessions.
+// Every promise of the Store concepts, on the job table, on a user's own table, and behind PgBouncer.
+#include "support/pooler.hpp"
 #include "support/postgres_server.hpp"
 #include <fila/postgres/postgres_store.hpp>
 #include <fila/table/job_table.hpp>
@@ -52,7 +53,9 @@ public:
     Sandbox box;
 
 protected:
-    explicit Harness(pg::Session session) : session_{session} {}
+    explicit Harness(pg::Session session) : session_{session} {
+        if (session == pg::Session::pooled) pooler_.emplace(6);
+    }
     /// The first one creates the table.
     void open() { store_.emplace(config(), self().table(), fila::OnStart::migrate); }
     static std::string quoted(key_type const& key) {
@@ -64,12 +67,16 @@ protected:
 
 private:
     Derived& self() { return static_cast<Derived&>(*this); }
-    pg::Config config() { return {.conninfo = box.store_conninfo(), .session = session_, .connections = 4}; }
+    pg::Config config() {
+        auto const way = pooler_ ? " " + pooler_->address() : std::string{};
+        return {.conninfo = box.store_conninfo() + way, .session = session_, .connections = 4};
+    }
     void change(std::string const& what, key_type const& key) {
         box.run("UPDATE " + self().relation() + " SET " + what + " WHERE id = " + quoted(key));
     }
 
     pg::Session session_;
+    std::optional<fila_test::Pooler> pooler_;
     std::optional<store_type> store_, peer_;
 };
 
@@ -81,7 +88,7 @@ class JobHarness : public Harness<JobHarness<session>, JobTable> {
 
 public:
     static constexpr std::string_view name =
-        session == pg::Session::own ? "postgres; job table" : "postgres; job table; pooled sessions";
+        session == pg::Session::own ? "postgres; job table" : "postgres; job table; behind PgBouncer";
     static constexpr fila::testing::StoreTraits traits = ::traits;
 
     JobHarness() : Base{session} { this->open(); }

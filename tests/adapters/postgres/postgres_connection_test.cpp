@@ -226,7 +226,7 @@ TEST_CASE(
         c.handle().exec(box.in("INSERT INTO {s}.t VALUES (" + std::to_string(10 + row) + ")"));
         if (row != 1) continue;
         CHECK_THROWS(c.handle().exec(box.in("INSERT INTO {s}.t VALUES (1)")));
-        c.rollback_to_savepoint();
+        CHECK(c.rollback_to_savepoint());
         CHECK(show(c, "enable_seqscan") == "off");
     }
     c.commit();
@@ -386,7 +386,7 @@ TEST_CASE("case 82: a pooled session sends SET LOCAL only, and nothing that outl
         c.begin();
         c.savepoint();
         c.handle().exec(box.in("INSERT INTO {s}.t VALUES (1)"));
-        c.rollback_to_savepoint();
+        CHECK(c.rollback_to_savepoint());
         c.commit();
         c.script(box.in("CREATE TABLE {s}.u(i int)"));
         (void)c.catalogue(fila::TableName{box.schema(), "t"});

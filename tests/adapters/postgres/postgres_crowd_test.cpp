@@ -186,6 +186,32 @@ TEST_CASE("case 59: going back to the mark keeps the rows locked") {
 }
 
 TEST_CASE(
+    "case 59: a row that others took while its transaction had to be begun anew is lost, and only that one") {
+    Sandbox box;
+    create_tasks(box, 2);
+    box.run("CREATE TABLE {s}.ledger(task bigint REFERENCES {s}.tasks(id) DEFERRABLE INITIALLY DEFERRED)");
+    TaskStore store{config(box, 2), tasks(box.name("tasks"))};
+    auto t = store.begin();
+    REQUIRE(t);
+    auto const mine = claim(*t, 2);
+    REQUIRE(mine.size() == 2);
+    t->mark();
+    t->handle().exec(box.in("INSERT INTO {s}.ledger VALUES (999)"));
+    CHECK(count(settle(*t, mine.batch.tickets(), fila::complete()), Ack::applied) == 2);
+    auto const refused = error_of([&] { t->commit(); });
+    REQUIRE(refused);
+    CHECK_FALSE(refused->maybe_applied());
+    auto other = store.begin();
+    REQUIRE(other);
+    REQUIRE(claim(*other, 1).keys() == std::vector<std::int64_t>{1});
+    t->back();
+    auto const acks = settle(*t, mine.batch.tickets(), fila::dead_letter("refused"));
+    CHECK(acks == std::vector<Ack>{Ack::lost, Ack::applied});
+    t->commit();
+    CHECK(box.get("SELECT string_agg(status, ',' ORDER BY id) FROM {s}.tasks") == "pending,dead");
+}
+
+TEST_CASE(
     "case 60: a handler that ends the claim's transaction settles nothing, and the row is others' to take") {
     Sandbox box;
     create_tasks(box, 1);

@@ -2,9 +2,11 @@
 // The processor over PostgreSQL: leases and transactions end to end, with handlers that misbehave.
 #include "adapters/postgres/tasks_table.hpp"
 #include "support/catch.hpp"
+#include "support/pooler.hpp"
 #include <fila/executor/inline_executor.hpp>
 #include <fila/executor/thread_pool.hpp>
 #include <fila/processor/processor.hpp>
+#include <fila/retry/fixed_delay.hpp>
 #include <fila/retry/no_retry.hpp>
 
 #include <atomic>
@@ -17,6 +19,7 @@
 #include <vector>
 
 using namespace fila_test;
+using namespace std::chrono_literals;
 
 TEST_CASE("a leased drain by four threads does each row once") {
     Sandbox box;
@@ -94,6 +97,24 @@ TEST_CASE("case 42: a status word that the table refuses fails its row alone, by
         fila::Processor p{store, fila::InlineExecutor{}, word, fila::NoRetry{}, fila::InTransaction{}};
         check(p.drain());
     }
+}
+
+TEST_CASE("what a deferred constraint refuses at COMMIT fails its row alone, without its writes") {
+    Sandbox box;
+    create_tasks(box, 3);
+    box.run("CREATE TABLE {s}.ledger(task bigint REFERENCES {s}.tasks(id) DEFERRABLE INITIALLY DEFERRED)");
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    auto const insert = box.in("INSERT INTO {s}.ledger VALUES (");
+    auto const handle = [&](Task const& task, auto& context) {
+        context.transaction().exec(insert + (task.id == 2 ? "999" : std::to_string(task.id)) + ")");
+    };
+    fila::Processor p{store, fila::InlineExecutor{}, handle, fila::NoRetry{}, fila::InTransaction{}};
+    auto const report = p.drain();
+    CHECK(report.completed == 2);
+    CHECK(report.dead_lettered == 1);
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.ledger") == 2);
+    CHECK(box.get<bool>("SELECT error LIKE '%foreign key%' AND failures = 1 FROM {s}.tasks WHERE id = 2"));
+    CHECK(box.idle_in_transaction() == 0);
 }
 
 TEST_CASE("case 44: a result that PostgreSQL's text cannot hold fails its row alone, with a reason") {
@@ -190,6 +211,62 @@ private:
 };
 
 }  // namespace
+
+TEST_CASE("case 81: behind PgBouncer with two connections a table is drained by four threads, either way") {
+    Sandbox box;
+    create_tasks(box, 1000);
+    Pooler const pooler{2};
+    auto behind = config(box, 4);
+    behind.conninfo += " " + pooler.address();
+    behind.session = fila::postgres::Session::pooled;
+    TaskStore store{behind, tasks(box.name("tasks"))};
+    auto const handle = [](Task const& task, auto& context) {
+        if (task.id % 10 == 0 && context.attempt() == 1) throw std::runtime_error{"the first time"};
+    };
+    auto const retry = fila::FixedDelay{.delay = 1ms};
+    fila::Processor leased{store, fila::ThreadPool{4}, handle, retry};
+    auto const first = leased.drain({.until = fila::DrainUntil::nothing_open});
+    CHECK(first.completed == 1000);
+    CHECK(first.retried == 100);
+
+    box.run("UPDATE {s}.tasks SET status = 'pending', failures = 0");
+    fila::Processor locking{store, fila::ThreadPool{4}, handle, retry, fila::InTransaction{}};
+    auto const second = locking.drain({.until = fila::DrainUntil::nothing_open});
+    CHECK(second.completed == 1000);
+    CHECK(second.retried == 100);
+    CHECK(second.errors == 0);
+    // A transaction that stayed open would pin one of the pooler's connections.
+    CHECK(box.idle_in_transaction() == 0);
+    CHECK(box.sessions() <= 2);
+}
+
+TEST_CASE("case 90: two thousand transactions leave no multixact behind, and no crowd of savepoints") {
+    Sandbox box;
+    create_tasks(box, 2000);
+    box.run("CREATE TABLE {s}.ledger(task bigint REFERENCES {s}.tasks(id))");
+    TaskStore store{config(box, 4), tasks(box.name("tasks"))};
+    auto const insert = box.in("INSERT INTO {s}.ledger VALUES (");
+    // The foreign key locks the row that the claim has locked already, in the same transaction.
+    auto const handle = [&](Task const& task, auto& context) {
+        context.transaction().exec(insert + std::to_string(task.id) + ")");
+        if (task.id % 4 == 0) throw std::runtime_error{"back to the savepoint"};
+    };
+    auto const multixacts = [&] {
+        box.run("CHECKPOINT");
+        return box.get<std::int64_t>("SELECT next_multixact_id::text FROM pg_control_checkpoint()");
+    };
+    auto const transactions = [&] {
+        return box.get<std::int64_t>("SELECT pg_snapshot_xmax(pg_current_snapshot())::text");
+    };
+    auto const before = multixacts();
+    auto const first = transactions();
+    fila::Processor processor{store, fila::ThreadPool{4}, handle, fila::InTransaction{}};
+    CHECK(processor.drain().completed == 1500);
+    // Other tests on the server may make some.
+    CHECK(multixacts() - before < 500);
+    // One number for the transaction, and one for each part that wrote behind its savepoint.
+    CHECK(transactions() - first < 3 * 2000 + 2000);
+}
 
 TEST_CASE("case 118: signals that interrupt every system call of the caller's thread disturb nobody") {
     Sandbox box;

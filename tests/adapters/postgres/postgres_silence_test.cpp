@@ -114,7 +114,8 @@ TEST_CASE("what takes long is not silence: DDL has no limit, and a statement has
 
 TEST_CASE("a connection outlives the watch of the one before it, and a limit of none watches nothing") {
     Network network;
-    for (int i = 0; i < 20; ++i) pg::Connection{network.config(conninfo())}.run({"SELECT 1", {}}, {}, [](auto const&) {});
+    for (int i = 0; i < 20; ++i)
+        pg::Connection{network.config(conninfo())}.run({"SELECT 1", {}}, {}, [](auto const&) {});
     auto unwatched = network.config(conninfo());
     unwatched.network_timeout = 0ms;
     CHECK(unwatched.longest_call() == 0ms);

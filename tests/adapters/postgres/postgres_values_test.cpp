@@ -92,8 +92,8 @@ TEST_CASE("case 120: a configuration that makes no sense is refused, all faults 
         wrong.validate();
         FAIL("accepted");
     } catch (fila::ConfigError const& e) {
-        for (auto const* field : {"conninfo", "connections", "statement_timeout", "lock_timeout",
-                                  "network_timeout", "patience"})
+        for (auto const* field :
+             {"conninfo", "connections", "statement_timeout", "lock_timeout", "network_timeout", "patience"})
             CHECK(std::string{e.what()}.find(field) != std::string::npos);
     }
     CHECK_NOTHROW(pg::Config{}.validate());

@@ -23,7 +23,6 @@
 #include <fila/table/statement.hpp>
 #include <fila/table/table_name.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -40,8 +39,7 @@ public:
     explicit Connection(Config const& config)
         : session_{config.session},
           connection_{open(config)},
-          longest_call_{config.longest_call()},
-          line_{connection_->sock(), longest_call_},
+          line_{connection_->sock(), config.longest_call()},
           settings_{config, connection_->server_version()} {
         if (!settings_.connect.empty())
             guarded(Doing::connecting,
@@ -90,7 +88,7 @@ public:
         drop_stale_statements();
         mark_ = std::to_string(++transactions_);
         turn_ = Turn::store;
-        savepoint_.reset();
+        savepoint_ = Savepoint::none;
         failed_ = ended_ = false;
         try {
             guarded(Doing::in_transaction, [&] {
@@ -110,6 +108,7 @@ public:
             throw Error{"fila postgres: commit after a failed statement: roll back instead",
                         {.code = "25P02"}};
         to_store();
+        if (savepoint_ != Savepoint::none) savepoint_ = Savepoint::released;  // gone with the transaction
         guarded(Doing::committing, [&] { open_->exec("COMMIT"); });
         open_.reset();
     }
@@ -127,17 +126,48 @@ public:
     /// One savepoint, moved: however many rows there are, one subtransaction is open.
     void savepoint() {
         require_open();
-        own(*open_, savepoint_ ? "RELEASE SAVEPOINT fila_row; SAVEPOINT fila_row" : "SAVEPOINT fila_row");
-        savepoint_ = turn_;
+        to_store();
+        own(*open_, std::string{savepoint_ == Savepoint::made ? release : ""} + make_savepoint);
+        savepoint_ = Savepoint::made;
+        lazy_ = false;
     }
-    /// Row locks taken before the savepoint stay. Settings made since are undone, and so is whose turn it is.
-    void rollback_to_savepoint() {
+    /// The first one, where nothing but locks came before it. It is made when the handler gets the connection:
+    /// until then there is nothing of his to undo.
+    void defer_savepoint() {
         require_open();
-        if (!savepoint_)
+        to_store();
+        savepoint_ = Savepoint::deferred;
+        lazy_ = true;
+    }
+    /// What came after it stays. Behind a savepoint an UPDATE of a row that was locked before it makes a
+    /// multixact, for each row; and those are finite, and slow to clean up.
+    void release_savepoint() {
+        require_open();
+        if (savepoint_ == Savepoint::made) {
+            if (turn_ == Turn::handler)
+                to_store(release);
+            else
+                own(*open_, release);
+        }
+        if (savepoint_ != Savepoint::none) savepoint_ = Savepoint::released;
+    }
+    /// Row locks taken before the savepoint stay, and settings made since are undone. False if there was no way
+    /// back to it, since it was released or a COMMIT has failed: then a new transaction is open, without locks.
+    [[nodiscard]] bool rollback_to_savepoint() {
+        require_open();
+        if (savepoint_ == Savepoint::none)
             throw Error{"fila postgres: rollback_to_savepoint() without a savepoint()", {.code = "3B001"}};
-        own(renewed(), "ROLLBACK TO SAVEPOINT fila_row");
-        turn_ = *savepoint_;
-        failed_ = false;
+        if (savepoint_ == Savepoint::made) {
+            own(renewed(), std::string{"ROLLBACK TO SAVEPOINT fila_row; "} + (lazy_ ? release : ""));
+            turn_ = Turn::store;
+            if (lazy_) savepoint_ = Savepoint::deferred;
+            failed_ = false;
+            return true;
+        }
+        if (savepoint_ == Savepoint::deferred && !failed_) return true;
+        rollback();
+        begin();
+        return false;
     }
 
     /// For the handler's statements, until the next call of ours. It may not end the transaction: neither by
@@ -145,7 +175,9 @@ public:
     [[nodiscard]] pqxx::transaction_base& handle() {
         require_open();
         if (turn_ == Turn::store) {
-            own(*open_, settings_.to_handler);
+            bool const first = savepoint_ == Savepoint::deferred;
+            own(*open_, (first ? make_savepoint : "") + settings_.to_handler);
+            if (first) savepoint_ = Savepoint::made;
             turn_ = Turn::handler;
         }
         return *open_;
@@ -187,24 +219,9 @@ private:
     }
 
     enum class Turn : std::uint8_t { store, handler };
-
-    /// A call under way.
-    struct Watched {
-        explicit Watched(detail::ReplyWatch::Line* l) noexcept : line{l} {
-            if (line) line->call_begins();
-        }
-        Watched(Watched const&) = delete;
-        Watched& operator=(Watched const&) = delete;
-        ~Watched() {
-            if (line) line->call_ends();
-        }
-        detail::ReplyWatch::Line* line;
-    };
-    [[nodiscard]] std::string silence() const {
-        return "no answer in " + std::to_string(longest_call_.count()) +
-               " ms (statement_timeout and network_timeout): the server is frozen or the network swallows what "
-               "is sent; its connection is given up";
-    }
+    enum class Savepoint : std::uint8_t { none, deferred, made, released };
+    static constexpr char const* make_savepoint = "SAVEPOINT fila_row; ";
+    static constexpr char const* release = "RELEASE SAVEPOINT fila_row; ";
 
     /// Every call into libpqxx goes through here.
     template <class F>
@@ -212,11 +229,11 @@ private:
         if (lost_)
             throw Error{"fila postgres: this connection was lost", {.retryable = true, .code = "08003"}};
         try {
-            Watched const watched{unhurried_ ? nullptr : &line_};
+            detail::ReplyWatch::Call const watched{unhurried_ ? nullptr : &line_};
             return call();
         } catch (...) {
             bool const silent = line_.given_up();
-            auto failure = current_failure(doing, silent ? silence() : std::string{});
+            auto failure = current_failure(doing, silent ? line_.silence() : std::string{});
             lost_ = lost_ || failure.connection_lost || silent;
             stale_ = failure.stale_plan;
             if (open_) failed_ = true;
@@ -329,10 +346,10 @@ private:
         if (!open_) throw Error{"fila postgres: no transaction is open", {.code = "25P01"}};
         if (ended_) end();
     }
-    void to_store() {
+    void to_store(char const* first = "") {
         if (turn_ == Turn::store) return;
-        auto const answer =
-            own(*open_, settings_.to_store + "SELECT pg_catalog.current_setting('fila.transaction', true)");
+        auto const answer = own(*open_, first + settings_.to_store +
+                                            "SELECT pg_catalog.current_setting('fila.transaction', true)");
         if (bridge::text(answer, 0, 0) != mark_) end();
         turn_ = Turn::store;
     }
@@ -348,13 +365,13 @@ private:
     bool failed_ = false;  ///< the open transaction can only be rolled back
     bool ended_ = false;   ///< by the handler, against the rules
     Turn turn_ = Turn::store;
-    std::optional<Turn> savepoint_;  ///< whose turn it was then
+    Savepoint savepoint_ = Savepoint::none;
+    bool lazy_ = false;  ///< nothing but locks came before the savepoint
     std::uint64_t transactions_ = 0;
     std::uint64_t prepared_so_far_ = 0;
-    std::string mark_;  ///< a setting local to the open transaction: gone if it is another one
+    std::string mark_;        ///< a setting local to the open transaction: gone if it is another one
     bool unhurried_ = false;  ///< DDL takes what it takes
     std::unique_ptr<pqxx::connection> connection_;
-    std::chrono::milliseconds longest_call_;
     detail::ReplyWatch::Line line_;
     detail::SettingsSql settings_;
     std::map<std::string, std::string, std::less<>> prepared_;  ///< by text

@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -84,9 +85,34 @@ public:
             return place_ && place_->given_up.load(std::memory_order_relaxed);
         }
 
+        [[nodiscard]] std::string silence() const {
+            using std::chrono::milliseconds;
+            return "no answer in " +
+                   std::to_string(std::chrono::duration_cast<milliseconds>(place_->limit).count()) +
+                   " ms (statement_timeout and network_timeout): the server is frozen or the network "
+                   "swallows "
+                   "what is sent; its connection is given up";
+        }
+
     private:
         std::unique_ptr<Place> place_;
         std::shared_ptr<ReplyWatch> watch_;
+    };
+
+    /// A call under way on a line; on none, it may take what it takes.
+    class Call {
+    public:
+        explicit Call(Line* line) noexcept : line_{line} {
+            if (line_) line_->call_begins();
+        }
+        Call(Call const&) = delete;
+        Call& operator=(Call const&) = delete;
+        ~Call() {
+            if (line_) line_->call_ends();
+        }
+
+    private:
+        Line* line_;
     };
 
     ReplyWatch() {

@@ -131,8 +131,12 @@ public:
         });
         marked_ = true;
     }
-    void rollback_to_savepoint() {
+    void defer_savepoint() { savepoint(); }
+    /// It costs nothing to leave it where it is.
+    void release_savepoint() const noexcept {}
+    [[nodiscard]] bool rollback_to_savepoint() {
         guarded([&] { detail::execute(handle(), "ROLLBACK TO fila_mark", "going back to the savepoint"); });
+        return true;
     }
 
     // ---- catalogue ------------------------------------------------------------------------------
