@@ -106,8 +106,7 @@ run_gcc() {
 run_clang() {
     export LSAN_OPTIONS=suppressions=$root/tests/support/leaks_of_others.txt:print_suppressions=0
     export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
-    # Worker processes in trouble take their time, and once is enough.
-    configuration clang all "-LE chaos" -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_FLAGS="-O0 -g1" \
+    configuration clang all "-LE lengthy" -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_FLAGS="-O0 -g1" \
         -DFILA_SANITIZE=address,undefined -DFILA_BUILD_EXAMPLES=OFF
 }
 run_tsan() {
