@@ -340,6 +340,27 @@ TEST_CASE("a new row wakes an idle run, long before its interval") {
     CHECK(running.stop().completed == 200);
 }
 
+TEST_CASE("case 72: wakes for nothing are heeded ten times a second, and the row behind them is found") {
+    World world;
+    auto p = world.pooled(2, [](int const&) { return fila::complete(); }, {.interval = 1h});
+    Running running{p};
+    REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+    auto const before = world.store.calls(Verb::claim);
+    for (int i = 0; i < 1000; ++i) {
+        world.store.wake_for_nothing();
+        if (i % 50 == 0) REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+    }
+    REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+    CHECK(world.store.calls(Verb::claim) <= before + 2);  // no time has passed
+    world.put(1, 1);
+    CHECK(eventually([&] {
+        world.clock.advance(10ms);
+        return world.count.totals().settled.completed == 1;
+    }));
+    CHECK(world.clock.now() < fila::TimePoint{} + 10s);
+    CHECK(running.stop().completed == 1);
+}
+
 TEST_CASE("case 67: a retry wakes an idle run when it is due, not at the next interval") {
     World world{1};
     std::atomic<int> runs{0};

@@ -104,7 +104,12 @@ public:
     }
     std::size_t redrive(std::span<key_type const> keys) { return s_->inner.redrive(keys); }
     std::size_t redrive_all() { return s_->inner.redrive_all(); }
-    [[nodiscard]] auto subscribe(std::function<void()> wake) { return s_->inner.subscribe(std::move(wake)); }
+    [[nodiscard]] auto subscribe(std::function<void()> wake) {
+        s_->wake = wake;
+        return s_->inner.subscribe(std::move(wake));
+    }
+    /// Of the run under way, once it is asleep.
+    void wake_for_nothing() { s_->wake(); }
     std::optional<Transaction> begin() {
         return around(Verb::begin, [&]() -> std::optional<Transaction> {
             auto inner = s_->inner.begin();
@@ -149,6 +154,7 @@ private:
         std::array<std::atomic<std::size_t>, 9> calls{};
         std::function<bool(Row const&)> broken;
         std::function<void(Settlements)> look;
+        std::function<void()> wake;
     };
 
     static std::size_t index(Verb v) { return static_cast<std::size_t>(v); }

@@ -98,10 +98,15 @@ private:
         if constexpr (P::leasing) t = std::min(t, next_rescue_);
         return t;
     }
-    /// When a pass is over: the next one, or the moment when a row that we put off is due.
-    [[nodiscard]] TimePoint next_look() const { return std::min(next_pass_, ledger_.due.next()); }
+    /// When a pass is over: the next one, or the moment when a row that we put off is due, or what we were
+    /// woken for.
+    [[nodiscard]] TimePoint next_look() const {
+        auto const t = std::min(next_pass_, ledger_.due.next());
+        return ledger_.woken() ? std::min(t, heed_wakes_from_) : t;
+    }
 
-    void begin_pass(TimePoint now) {
+    void begin_pass(TimePoint now, bool woken = false) {
+        woken_pass_ = woken;
         pass_over_ = false;
         pass_began_ = now;
         cursor_ = {};
@@ -110,6 +115,8 @@ private:
     void end_pass(TimePoint now) {
         pass_over_ = true;
         inspected_ = false;
+        // A wake for nothing: others were quicker, or somebody only notifies. Ten a second are enough of them.
+        if (woken_pass_ && handed_out_ == 0) heed_wakes_from_ = later(now, std::chrono::milliseconds{100});
         // Rows were there: look again at once. Not where failed rows cannot be put off, or they would spin.
         bool const at_once = ledger_.mode == Mode::run && handed_out_ > 0 && P::delays;
         next_pass_ = at_once ? now : later(now, until_nothing_open() ? poll() : pace().interval);
@@ -125,13 +132,13 @@ private:
     /// A pass ended: begin the next, ask whether anything is open, or neither (look).
     [[nodiscard]] State next_after_pass(TimePoint now) {
         if (supply_ == Supply::closed || nothing_open_) return State::look;
-        bool const woken = ledger_.woken();
+        bool const woken = ledger_.woken() && now >= heed_wakes_from_;
         if (ledger_.mode == Mode::drain && !ClosableStore<S> && !until_nothing_open()) return State::look;
         if (until_nothing_open() && !inspected_ && ledger_.in_hand() == 0) return State::inspect;
         if (!woken && now < next_look()) return State::look;
         ledger_.take_wake();
         ledger_.due.forget(now);
-        begin_pass(now);
+        begin_pass(now, woken);
         return State::look;
     }
     /// Whether no row will be asked for any more.
@@ -328,7 +335,8 @@ private:
     std::size_t handed_out_ = 0;
     Pulse rescues_, inspections_;
     unsigned nothing_had_ = 0;
-    TimePoint pass_began_{}, next_pass_{};
+    bool woken_pass_ = false;
+    TimePoint pass_began_{}, next_pass_{}, heed_wakes_from_ = TimePoint::min();
     TimePoint next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min();
 };
 

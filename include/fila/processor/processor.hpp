@@ -174,7 +174,7 @@ private:
         auto const session = start(mode, std::move(stop), options);
         auto& engine = session->engine();
         Watched const watched{*watch_, engine};
-        [[maybe_unused]] auto const subscription = subscribe(engine);
+        [[maybe_unused]] auto const subscription = subscribe(engine, mode, options);
         drive(engine);
         report_ = engine.ledger().report();
         if (auto const error = engine.ledger().error()) std::rethrow_exception(error);
@@ -203,11 +203,17 @@ private:
     private:
         Watch& watch_;
     };
-    [[nodiscard]] auto subscribe(Engine& engine) {
-        if constexpr (NotifyingStore<StoreType>)
-            return parts_->store.subscribe([&engine] { engine.ledger().wake(); });
-        else
+    /// Not for a single pass: it may cost a connection, and is over when it finds nothing.
+    [[nodiscard]] auto subscribe(Engine& engine, detail::Mode mode, DrainOptions const& options) {
+        if constexpr (NotifyingStore<StoreType>) {
+            std::optional<decltype(parts_->store.subscribe(std::function<void()>{}))> subscription;
+            if (mode == detail::Mode::run || options.until == DrainUntil::nothing_open ||
+                ClosableStore<StoreType>)
+                subscription.emplace(parts_->store.subscribe([&engine] { engine.ledger().wake(); }));
+            return subscription;
+        } else {
             return 0;
+        }
     }
 
     void drive(Engine& engine) {

@@ -136,6 +136,7 @@ public:
         }
     }
 
+    [[nodiscard]] Config const& config() const noexcept { return state_->config; }
     /// How many transactions can be open at once.
     [[nodiscard]] std::size_t shared_connections() const noexcept { return state_->lanes[0].capacity; }
 

@@ -47,6 +47,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace fila::inline v1 {
@@ -122,6 +123,19 @@ concept Driver = std::copyable<typename D::Config> &&
                      { D::sorts } -> std::convertible_to<bool>;
                      { D::one_writer } -> std::convertible_to<bool>;
                  };
+
+/// Tells other processes of new rows, and hears of theirs. `announces(config)`: after an enqueue;
+/// `announces_inside(config)`: in users' transactions too; `announce(connection or borrowed, channel)`;
+/// `listens(config)`; `Listener(config, channel, wake)`: wakes from a thread of its own, until it is destroyed.
+template <class D>
+concept AnnouncingDriver =
+    requires(typename D::Connection& connection, typename D::Config const& config, std::string channel) {
+        { D::announces(config) } -> std::same_as<bool>;
+        { D::announces_inside(config) } -> std::same_as<bool>;
+        { D::listens(config) } -> std::same_as<bool>;
+        D::announce(connection, channel);
+        typename D::Listener;
+    };
 
 /// Whether `enqueue` can go through a user's own `Handle`.
 template <class D, class Handle>

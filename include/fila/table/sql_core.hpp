@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <random>
 #include <span>
 #include <string>
@@ -26,6 +28,18 @@ namespace fila::inline v1::detail {
         for (auto bits = random(), k = 0u; k < 8; ++k, bits >>= 4) owner += "0123456789abcdef"[bits & 15u];
     return owner;
 }
+
+struct NoListener {};
+template <class D>
+struct listener_of {
+    using type = NoListener;
+};
+template <AnnouncingDriver D>
+struct listener_of<D> {
+    using type = typename D::Listener;
+};
+template <class D>
+using listener_t = typename listener_of<D>::type;
 
 template <class T, class D>
 struct SqlCore {
@@ -68,6 +82,20 @@ struct SqlCore {
         both();
         c.commit();
     }
+    /// The name under which news of this queue goes: short, lower case, and another one for each queue of a table.
+    [[nodiscard]] std::string channel() const {
+        auto text = codec.table().name().qualified(dialect.default_schema);
+        codec.table().each_fixed([&](auto const& part) {
+            text += ' ';
+            text += part.name;
+            text += '=' + part.value();
+        });
+        std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+        for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+        std::string name = "fila_";
+        for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15u];
+        return name;
+    }
     /// The place, from 0, that a statement over many rows returned.
     template <class Record>
     [[nodiscard]] static std::size_t place(Record const& record) {
@@ -79,6 +107,8 @@ struct SqlCore {
     Statements sql;
     ConnectionPool<D> pool;
     WakeList wakes;
+    std::mutex listener_mutex;
+    std::weak_ptr<listener_t<D>> listener;  ///< guarded by it
     std::string owner = random_owner();
     std::atomic<std::int64_t> lease{std::int64_t{5} * 60 *
                                     1'000'000};  ///< of the latest claim: the age to rescue by

@@ -21,6 +21,7 @@
 
 #include <fila/table/doctor.hpp>
 #include <fila/table/schema.hpp>
+#include <fila/table/sql_subscription.hpp>
 #include <fila/table/sql_transaction.hpp>
 #include <fila/table/verify.hpp>
 
@@ -178,7 +179,7 @@ public:
             auto const connection = acquire_for_user();
             connection->run_rows(core_->sql.enqueue, {}, chunk, [&](auto const&) { ++count; });
         });
-        if (n > 0) core_->wakes.wake_all();
+        if (n > 0) announce();
         return n;
     }
     std::size_t enqueue(std::initializer_list<row_type> rows, EnqueueOptions options = {}) {
@@ -191,16 +192,20 @@ public:
     std::size_t enqueue(Handle&& user_transaction, R&& rows, EnqueueOptions options = {}) {
         check_delay(options);
         auto borrowed = D::borrow(user_transaction);
-        return insert(rows, options, [&](Rows const& chunk, std::size_t& count) {
+        auto const n = insert(rows, options, [&](Rows const& chunk, std::size_t& count) {
             borrowed.run_rows(core_->sql.enqueue, {}, chunk, [&](auto const&) { ++count; });
         });
+        if constexpr (AnnouncingDriver<D>)
+            if (n > 0 && D::announces_inside(core_->pool.config())) D::announce(borrowed, core_->channel());
+        return n;
     }
 
     // ---- NotifyingStore -------------------------------------------------------------------------
 
-    /// Wakes when this object enqueues. Rows of other processes are found by polling.
-    [[nodiscard]] detail::WakeSubscription subscribe(std::function<void()> wake) {
-        return {std::shared_ptr<detail::WakeList>{core_, &core_->wakes}, std::move(wake)};
+    /// Wakes when this object enqueues, and when others do, if the driver hears of them; else their rows are
+    /// found by polling.
+    [[nodiscard]] auto subscribe(std::function<void()> wake) {
+        return detail::SqlSubscription<T, D>{core_, std::move(wake)};
     }
 
     // ---- InspectableStore -----------------------------------------------------------------------
@@ -243,7 +248,7 @@ public:
         for (auto const& key : keys) rows.columns[0].push_back(Codec::key_value(key));
         std::size_t n = 0;
         acquire_for_user()->run_rows(core_->sql.redrive, {}, rows, [&](auto const&) { ++n; });
-        if (n > 0) core_->wakes.wake_all();
+        if (n > 0) announce();
         return n;
     }
     std::size_t redrive_all() {
@@ -251,7 +256,7 @@ public:
         std::int64_t n = 0;
         acquire_for_user()->run(core_->sql.redrive_all, {},
                                 [&](auto const& record) { n += record[0].template get<std::int64_t>(); });
-        if (n > 0) core_->wakes.wake_all();
+        if (n > 0) announce();
         return static_cast<std::size_t>(n);
     }
 
@@ -284,6 +289,16 @@ public:
     void migrate() { acquire_for_user()->script(schema_sql()); }
 
 protected:
+    /// Whoever waits for rows, in this process and beyond. They are there: that nobody could be told is no error.
+    void announce() noexcept {
+        try {
+            core_->wakes.wake_all();
+            if constexpr (AnnouncingDriver<D>)
+                if (D::announces(core_->pool.config())) D::announce(*acquire_for_user(), core_->channel());
+        } catch (...) {
+            // Polling finds them.
+        }
+    }
     [[nodiscard]] Core& core() const noexcept { return *core_; }
 
 private:

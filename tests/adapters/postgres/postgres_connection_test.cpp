@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One connection against a real server: settings, transactions lent to handlers, plans gone stale, lost
 // backends.
+#include "adapters/postgres/server_log.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"
 #include <fila/postgres/postgres_connection.hpp>
@@ -41,28 +42,6 @@ std::optional<fila::Error> error_of(F f) {
         return e;
     }
     return std::nullopt;
-}
-bool contains(std::string_view text, std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-}
-
-/// What the server logged, statement by statement, for sessions of one name.
-std::vector<std::string> logged(std::string const& application) {
-    char const* path = std::getenv("FILA_TEST_POSTGRES_LOG");
-    REQUIRE(path != nullptr);
-    std::ifstream file{path};
-    std::vector<std::string> lines;
-    bool ours = false;
-    for (std::string line; std::getline(file, line);) {
-        bool const starts =
-            contains(line, "|LOG:  ") || contains(line, "|DETAIL:  ") || contains(line, "|ERROR:  ");
-        if (starts) ours = line.starts_with(application + "|");
-        if (ours && starts)
-            lines.push_back(line);
-        else if (ours)
-            lines.back() += "\n" + line;
-    }
-    return lines;
 }
 
 }  // namespace

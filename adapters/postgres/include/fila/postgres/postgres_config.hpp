@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -20,6 +21,14 @@ enum class Session : std::uint8_t {
              ///< only
 };
 
+/// Whether rows that are enqueued wake processors in other processes (NOTIFY), and this store's processors listen.
+/// Rows are found by polling in any case.
+enum class Notify : std::uint8_t {
+    never,         ///< no NOTIFY, no listener
+    after_commit,  ///< once after each `enqueue` and `redrive`, in a transaction of its own
+    always,  ///< also in users' transactions that `enqueue(tx, …)` writes into: they then commit one by one
+};
+
 /// Everything has a default but the conninfo. Plain data; copy it freely.
 /// Example:
 ///   fila::postgres::PostgresStore store{{.conninfo = "service=billing"}, payments};
@@ -28,6 +37,8 @@ struct Config {
     /// does not say them; client_encoding is UTF8 whatever it says.
     std::string conninfo{};
     Session session = Session::own;
+    /// A running processor has one more connection then, to listen; behind a pooler there is none.
+    Notify notify = Notify::after_commit;
     /// How many connections claims and transactions share. Leased needs one. Under InTransaction each
     /// transaction in flight holds one, so give it as many as there are slots. Two more are opened for
     /// settling and for keeping leases: a busy claim never starves a heartbeat.

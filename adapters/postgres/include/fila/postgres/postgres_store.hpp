@@ -20,6 +20,7 @@
 #include <fila/postgres/postgres_config.hpp>
 #include <fila/postgres/postgres_connection.hpp>
 #include <fila/postgres/postgres_doctor.hpp>
+#include <fila/postgres/postgres_listener.hpp>
 #include <fila/table/postgres_dialect.hpp>
 #include <fila/table/sql_store.hpp>
 
@@ -47,6 +48,10 @@ public:
         }();
         for (std::size_t i = 0; i < bridge::rows(result); ++i) on_row(Record{result, i});
     }
+    template <class OnRow>
+    void run(Statement const& statement, Bindings const& bindings, OnRow const& on_row) {
+        run_rows(statement, bindings, {}, on_row);
+    }
 
 private:
     pqxx::transaction_base* transaction_;
@@ -65,6 +70,27 @@ struct Driver {
     static std::chrono::milliseconds patience(Config const& config) { return config.patience; }
     static void examine(Connection& connection, Examination& seen) {
         detail::Examiner{connection, seen}.all();
+    }
+
+    using Listener = postgres::Listener;
+    static bool announces(Config const& config) noexcept { return config.notify != Notify::never; }
+    static bool announces_inside(Config const& config) noexcept { return config.notify == Notify::always; }
+    /// Nothing that a session does behind a pooler reaches the next one's transactions: no LISTEN there.
+    static bool listens(Config const& config) noexcept {
+        return config.notify != Notify::never && config.session == Session::own;
+    }
+    /// The message is always the same, so that no row is too large for it.
+    static void announce(Connection& connection, std::string const& channel) {
+        // A transaction of its own, which waits for no disk: while one with a NOTIFY in it commits, all others
+        // wait.
+        connection.run({"SELECT pg_catalog.set_config('synchronous_commit', 'off', true), "
+                        "pg_catalog.pg_notify($1::text, '')",
+                        {"channel"}},
+                       {{"channel", channel}}, [](auto const&) {});
+    }
+    static void announce(Borrowed& user, std::string const& channel) {
+        user.run({"SELECT pg_catalog.pg_notify($1::text, '')", {"channel"}}, {{"channel", channel}},
+                 [](auto const&) {});
     }
     static Borrowed borrow(pqxx::transaction_base& transaction) { return Borrowed{transaction}; }
 };
