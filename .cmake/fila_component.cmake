@@ -26,6 +26,6 @@ function(fila_component target)
         install(TARGETS ${target} EXPORT fila_${arg_EXPORT_NAME} COMPONENT ${arg_EXPORT_NAME}
             FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT ${arg_EXPORT_NAME})
         install(EXPORT fila_${arg_EXPORT_NAME} NAMESPACE fila:: COMPONENT ${arg_EXPORT_NAME}
-            FILE fila-${arg_EXPORT_NAME}.cmake DESTINATION "${CMAKE_INSTALL_DATADIR}/cmake/fila")
+            FILE fila-${arg_EXPORT_NAME}.cmake DESTINATION "${CMAKE_INSTALL_DATADIR}/fila")
     endif()
 endfunction()

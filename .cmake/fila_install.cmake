@@ -2,7 +2,7 @@
 # The package: find_package(fila) gives the core alone, COMPONENTS sqlite postgres testing the others.
 include(CMakePackageConfigHelpers)
 
-set(fila_config_dir "${CMAKE_INSTALL_DATADIR}/cmake/fila")
+set(fila_config_dir "${CMAKE_INSTALL_DATADIR}/fila")
 configure_package_config_file(.cmake/fila-config.cmake.in fila-config.cmake INSTALL_DESTINATION "${fila_config_dir}"
     NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(fila-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
