@@ -33,7 +33,7 @@ foreach(component fila sqlite postgres testing)
 endforeach()
 
 # ---- variables: named after fila, or after the threads that it looked for; other libraries leave what they leave
-set(known "^(fila_|FILA_|CMAKE_|FETCHCONTENT_|FIND_PACKAGE_MESSAGE_DETAILS_|Threads_|THREADS_|PTHREAD_|PACKAGE_PREFIX_DIR$)")
+set(known "^(fila_|FILA_|CMAKE_|__cmake_|FETCHCONTENT_|FIND_PACKAGE_MESSAGE_DETAILS_|Threads_|THREADS_|PTHREAD_|PACKAGE_PREFIX_DIR$)")
 set(known "${known}|^(variables|cache)_(before|after)$")
 foreach(scope variables cache)
     foreach(variable IN LISTS ${scope}_after)
