@@ -340,7 +340,8 @@ TEST_CASE("a new row wakes an idle run, long before its interval") {
     CHECK(running.stop().completed == 200);
 }
 
-TEST_CASE("case 72: wakes for nothing are heeded ten times a second, and the row behind them is found") {
+TEST_CASE(
+    "case 72: of wakes for nothing ten are heeded, then ten a second, and the row behind them is found") {
     World world;
     auto p = world.pooled(2, [](int const&) { return fila::complete(); }, {.interval = 1h});
     Running running{p};
@@ -351,7 +352,7 @@ TEST_CASE("case 72: wakes for nothing are heeded ten times a second, and the row
         if (i % 50 == 0) REQUIRE(eventually([&] { return world.watched.still(lanes); }));
     }
     REQUIRE(eventually([&] { return world.watched.still(lanes); }));
-    CHECK(world.store.calls(Verb::claim) <= before + 2);  // no time has passed
+    CHECK(world.store.calls(Verb::claim) <= before + 11);  // no time has passed
     world.put(1, 1);
     CHECK(eventually([&] {
         world.clock.advance(10ms);

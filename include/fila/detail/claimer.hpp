@@ -115,8 +115,11 @@ private:
     void end_pass(TimePoint now) {
         pass_over_ = true;
         inspected_ = false;
-        // A wake for nothing: others were quicker, or somebody only notifies. Ten a second are enough of them.
-        if (woken_pass_ && handed_out_ == 0) heed_wakes_from_ = later(now, std::chrono::milliseconds{100});
+        if (woken_pass_) {
+            // For nothing, again and again: others are quicker, or somebody only notifies. Ten a second will do.
+            woken_for_nothing_ = handed_out_ == 0 ? woken_for_nothing_ + 1 : 0;
+            if (woken_for_nothing_ >= 10) heed_wakes_from_ = later(now, std::chrono::milliseconds{100});
+        }
         // Rows were there: look again at once. Not where failed rows cannot be put off, or they would spin.
         bool const at_once = ledger_.mode == Mode::run && handed_out_ > 0 && P::delays;
         next_pass_ = at_once ? now : later(now, until_nothing_open() ? poll() : pace().interval);
@@ -336,6 +339,7 @@ private:
     Pulse rescues_, inspections_;
     unsigned nothing_had_ = 0;
     bool woken_pass_ = false;
+    unsigned woken_for_nothing_ = 0;
     TimePoint pass_began_{}, next_pass_{}, heed_wakes_from_ = TimePoint::min();
     TimePoint next_rescue_ = TimePoint::min(), retry_at_ = TimePoint::min();
 };
