@@ -55,8 +55,8 @@ struct RowsRescued {
 };
 /// A call of the store failed; the engine goes on by its rules (see Pace).
 struct Faulted {
-    std::string_view
-        stage;  ///< claim, settle, extend, rescue, inspect, commit; limiter, retry policy, execute
+    /// claim, settle, extend, rescue, inspect, commit; limiter, retry policy, execute
+    std::string_view stage;
     std::string_view what;
     bool retryable;
 };

@@ -35,9 +35,10 @@ public:
     /// `wake` is called on a thread of its own; it must not throw.
     Listener(Config config, std::string channel, std::function<void()> wake)
         : config_{std::move(config)}, channel_{std::move(channel)}, wake_{std::move(wake)} {
-        if (::pipe2(end_, O_CLOEXEC) != 0)
+        if (::pipe(end_) != 0)
             throw std::system_error{errno, std::generic_category(),
                                     "fila postgres: no pipe for the listener"};
+        for (int const fd : end_) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
         try {
             fila::detail::SignalsBlocked const blocked;
             thread_ = std::thread{[this] { serve(); }};

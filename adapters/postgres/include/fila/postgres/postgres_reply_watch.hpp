@@ -87,11 +87,10 @@ public:
 
         [[nodiscard]] std::string silence() const {
             using std::chrono::milliseconds;
-            return "no answer in " +
-                   std::to_string(std::chrono::duration_cast<milliseconds>(place_->limit).count()) +
-                   " ms (statement_timeout and network_timeout): the server is frozen or the network "
-                   "swallows "
-                   "what is sent; its connection is given up";
+            auto const limit = std::chrono::duration_cast<milliseconds>(place_->limit).count();
+            return "no answer in " + std::to_string(limit) +
+                   " ms (statement_timeout and network_timeout): the server is frozen, or the network "
+                   "swallows what is sent; its connection is given up";
         }
 
     private:
