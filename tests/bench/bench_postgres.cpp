@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// PostgreSQL:  bench_postgres do=WHAT conninfo=… [table=jobs|payments] …
+//
+//   do=fill rows=N bytes=N      makes the table anew and puts rows into it
+//   do=sql                      prints the statements that the store sends, one JSON object
+//   do=drain strategy=leased|in-transaction batch=N slots=N connections=N
+//                               drains it with a handler that does nothing
+//   do=enqueue rows=N bytes=N   enqueues by the library
+//
+// jobs is the ready-made job table; payments is a table with a status column as somebody has one, whose rows stay.
+#include "bench/bench_options.hpp"
+#include <fila/executor/inline_executor.hpp>
+#include <fila/executor/thread_pool.hpp>
+#include <fila/postgres/postgres_store.hpp>
+#include <fila/processor/processor.hpp>
+#include <fila/table/job_table.hpp>
+
+#include <ranges>
+
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace fila_bench;
+
+namespace {
+
+constexpr auto jobs = fila::job_table<std::string>("jobs");
+
+struct Payment {
+    std::int64_t id = 0;
+    std::string payee;
+};
+constexpr auto payments = fila::table<Payment>("payments")
+                              .key("id", &Payment::id)
+                              .column("payee", &Payment::payee)
+                              .status("status")
+                              .lease_until("lease_until")
+                              .fence("fence")
+                              .failures("failures")
+                              .crashes("crashes")
+                              .due_at("due_at")
+                              .last_error("last_error");
+
+std::string payload(std::size_t bytes) {
+    std::string text = R"({"to": "user@example.com", "subject": "welcome"})";
+    text.resize(std::max(bytes, text.size()), ' ');
+    return text;
+}
+
+template <class T>
+void fill(T const& table, Options const& o, std::string const& conninfo) {
+    auto const name = o.text("table", "jobs");
+    auto const column = name == "jobs" ? "payload" : "payee";
+    pqxx::connection c{conninfo};
+    pqxx::nontransaction{c}.exec("DROP TABLE IF EXISTS " + name);
+    fila::postgres::PostgresStore store{{.conninfo = conninfo}, table, fila::OnStart::migrate};
+    pqxx::nontransaction tx{c};
+    // Autovacuum would come when it likes; measured runs begin on a table that has just been vacuumed.
+    tx.exec("ALTER TABLE " + name + " SET (autovacuum_enabled = off)");
+    tx.exec("INSERT INTO " + name + " (" + column + ") SELECT '" + payload(o.number("bytes", 120)) +
+            "' FROM generate_series(1, " + o.text("rows", "100000") + ")");
+    tx.exec("VACUUM (ANALYZE) " + name);
+    tx.exec("CHECKPOINT");
+}
+
+void print_json(std::string const& text) {
+    std::cout << '"';
+    for (char const c : text) {
+        if (c == '"' || c == '\\') std::cout << '\\';
+        c == '\n' ? std::cout << "\\n" : std::cout << c;
+    }
+    std::cout << '"';
+}
+template <class T>
+void print_sql(T const& table) {
+    char const* separator = "{";
+    fila::render(table, fila::postgres_dialect()).each([&](char const* name, fila::Statement const& s) {
+        std::cout << separator;
+        print_json(name);
+        std::cout << ": [";
+        print_json(s.text);
+        for (auto const& p : s.parameters) std::cout << ", ", print_json(p);
+        std::cout << "]";
+        separator = ", ";
+    });
+    std::cout << "}\n";
+}
+
+template <class Store, class Executor>
+void drain(Store& store, Executor&& executor, Options const& o) {
+    auto const handle = [](auto&) {};
+    fila::Pace const pace{.batch = o.number("batch", 0)};
+    fila::Report report;
+    auto const start = Steady::now();
+    if (o.text("strategy", "leased") == "leased") {
+        fila::Processor p{store, executor, handle, fila::Leased{}, pace};
+        report = p.drain();
+    } else {
+        fila::Processor p{store, executor, handle, fila::InTransaction{}, pace};
+        report = p.drain();
+    }
+    print_rate(report.completed, seconds_since(start));
+}
+
+template <class T>
+void work(T const& table, Options const& o) {
+    auto const what = o.text("do"), conninfo = o.text("conninfo");
+    if (what == "sql") return print_sql(table);
+    if (what == "fill") return fill(table, o, conninfo);
+    fila::postgres::PostgresStore store{
+        {.conninfo = conninfo, .connections = o.number("connections", 1)}, table, fila::OnStart::nothing};
+    if (what == "drain") {
+        auto const slots = o.number("slots", 0);
+        if (slots == 0) return drain(store, fila::InlineExecutor{}, o);
+        return drain(store, fila::ThreadPool{slots}, o);
+    }
+    if (what == "enqueue") {
+        using Row = typename T::row_type;
+        auto const n = o.number("rows", 100'000);
+        auto const text = payload(o.number("bytes", 120));
+        auto rows = std::views::iota(std::size_t{0}, n) |
+                    std::views::transform([&](std::size_t) { return Row{0, text}; });
+        auto const start = Steady::now();
+        store.enqueue(rows);
+        return print_rate(n, seconds_since(start));
+    }
+    throw std::invalid_argument{"do=" + what};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return run(argc, argv, [](Options const& o) {
+        if (o.text("table", "jobs") == "jobs")
+            work(jobs, o);
+        else
+            work(payments, o);
+    });
+}
