@@ -91,12 +91,11 @@ double memory(std::size_t items, std::size_t workers, Work const& work, bool lot
     for (std::size_t i = 0; i < items; ++i) numbers[i] = i;
     store.enqueue(numbers);
     auto const start = Steady::now();
-    auto const done =
-        lots ? drained(store, workers,
-                       [&](std::span<std::uint64_t const> rows) {
-                           for (auto const row : rows) (void)work(row);
-                       })
-             : drained(store, workers, [&](std::uint64_t const& row) { (void)work(row); });
+    auto const done = lots ? drained(store, workers,
+                                     [&](std::span<std::uint64_t const> rows) {
+                                         for (auto const row : rows) (void)work(row);
+                                     })
+                           : drained(store, workers, [&](std::uint64_t const& row) { (void)work(row); });
     auto const seconds = seconds_since(start);
     check(done, items);
     return seconds;
@@ -171,9 +170,9 @@ double textbook(std::size_t items, std::size_t workers, std::size_t capacity, Wo
 
 int main(int argc, char** argv) {
     return run(argc, argv, [](Options const& o) {
-        auto const items = o.number("items", 1'000'000), workers = o.number("workers", 2);
-        auto const capacity = o.number("capacity", 64);
-        Work const work{o.number("work_ns", 0)};
+        auto const items = count(o, "items", 1'000'000), workers = count(o, "workers", 2);
+        auto const capacity = count(o, "capacity", 64);
+        Work const work{count(o, "work_ns", 0)};
         auto const what = o.text("do", "channel");
         auto const seconds = what == "channel"    ? channel(items, workers, capacity, work)
                              : what == "memory"   ? memory(items, workers, work, false)

@@ -1,38 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What the benchmark programs share: NAME=VALUE arguments, and one line of JSON at the end.
+// What the benchmark programs share: their options, and one line of JSON at the end.
 #pragma once
+
+#include "support/options.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <iostream>
-#include <map>
-#include <stdexcept>
 #include <string>
 
 namespace fila_bench {
 
-class Options {
-public:
-    Options(int argc, char** argv) {
-        for (int i = 1; i < argc; ++i) {
-            std::string const word = argv[i];
-            auto const equals = word.find('=');
-            if (equals == word.npos) throw std::invalid_argument{"not NAME=VALUE: " + word};
-            values_[word.substr(0, equals)] = word.substr(equals + 1);
-        }
-    }
-    [[nodiscard]] std::string text(std::string const& name, std::string const& otherwise = {}) const {
-        auto const found = values_.find(name);
-        return found == values_.end() ? otherwise : found->second;
-    }
-    [[nodiscard]] std::size_t number(std::string const& name, std::size_t otherwise) const {
-        auto const found = values_.find(name);
-        return found == values_.end() ? otherwise : std::stoull(found->second);
-    }
-
-private:
-    std::map<std::string, std::string> values_;
-};
+using fila_test::Options;
+inline std::size_t count(Options const& options, std::string const& name, long otherwise) {
+    return static_cast<std::size_t>(options.number(name, otherwise));
+}
 
 using Steady = std::chrono::steady_clock;
 inline double seconds_since(Steady::time_point start) {

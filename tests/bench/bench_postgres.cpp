@@ -58,7 +58,7 @@ void fill(T const& table, Options const& o, std::string const& conninfo) {
     pqxx::nontransaction tx{c};
     // Autovacuum would come when it likes; measured runs begin on a table that has just been vacuumed.
     tx.exec("ALTER TABLE " + name + " SET (autovacuum_enabled = off)");
-    tx.exec("INSERT INTO " + name + " (" + column + ") SELECT '" + payload(o.number("bytes", 120)) +
+    tx.exec("INSERT INTO " + name + " (" + column + ") SELECT '" + payload(count(o, "bytes", 120)) +
             "' FROM generate_series(1, " + o.text("rows", "100000") + ")");
     tx.exec("VACUUM (ANALYZE) " + name);
     tx.exec("CHECKPOINT");
@@ -90,7 +90,7 @@ void print_sql(T const& table) {
 template <class Store, class Executor>
 void drain(Store& store, Executor&& executor, Options const& o) {
     auto const handle = [](auto&) {};
-    fila::Pace const pace{.batch = o.number("batch", 0)};
+    fila::Pace const pace{.batch = count(o, "batch", 0)};
     fila::Report report;
     auto const start = Steady::now();
     if (o.text("strategy", "leased") == "leased") {
@@ -105,20 +105,20 @@ void drain(Store& store, Executor&& executor, Options const& o) {
 
 template <class T>
 void work(T const& table, Options const& o) {
-    auto const what = o.text("do"), conninfo = o.text("conninfo");
+    auto const what = o.text("do"), conninfo = o.text("conninfo", "");
     if (what == "sql") return print_sql(table);
     if (what == "fill") return fill(table, o, conninfo);
     fila::postgres::PostgresStore store{
-        {.conninfo = conninfo, .connections = o.number("connections", 1)}, table, fila::OnStart::nothing};
+        {.conninfo = conninfo, .connections = count(o, "connections", 1)}, table, fila::OnStart::nothing};
     if (what == "drain") {
-        auto const slots = o.number("slots", 0);
+        auto const slots = count(o, "slots", 0);
         if (slots == 0) return drain(store, fila::InlineExecutor{}, o);
         return drain(store, fila::ThreadPool{slots}, o);
     }
     if (what == "enqueue") {
         using Row = typename T::row_type;
-        auto const n = o.number("rows", 100'000);
-        auto const text = payload(o.number("bytes", 120));
+        auto const n = count(o, "rows", 100'000);
+        auto const text = payload(count(o, "bytes", 120));
         auto rows = std::views::iota(std::size_t{0}, n) |
                     std::views::transform([&](std::size_t) { return Row{0, text}; });
         auto const start = Steady::now();

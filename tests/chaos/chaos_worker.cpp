@@ -13,6 +13,7 @@
 // Runs until SIGTERM. Prints what it did as NAME=VALUE…, and its log to the standard error.
 #include "chaos/attempt_log.hpp"
 #include "chaos/chaos_jobs.hpp"
+#include "support/options.hpp"
 #include <fila/executor/thread_pool.hpp>
 #include <fila/observer/log_observer.hpp>
 #include <fila/postgres/postgres_store.hpp>
@@ -23,7 +24,6 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -41,36 +41,7 @@ namespace {
 using namespace std::chrono_literals;
 using fila_chaos::AttemptLog;
 using fila_chaos::ChaosJob;
-
-class Options {
-public:
-    Options(int argc, char** argv) {
-        for (int i = 1; i < argc; ++i) {
-            std::string const word = argv[i];
-            auto const equals = word.find('=');
-            if (equals == word.npos) throw std::invalid_argument{"not NAME=VALUE: " + word};
-            values_[word.substr(0, equals)] = word.substr(equals + 1);
-        }
-    }
-    [[nodiscard]] bool has(std::string const& name) const { return values_.contains(name); }
-    [[nodiscard]] std::string const& text(std::string const& name) const {
-        auto const found = values_.find(name);
-        if (found == values_.end()) throw std::invalid_argument{"needs " + name + "="};
-        return found->second;
-    }
-    [[nodiscard]] std::string text(std::string const& name, std::string const& otherwise) const {
-        return has(name) ? text(name) : otherwise;
-    }
-    [[nodiscard]] long number(std::string const& name, long otherwise) const {
-        return has(name) ? std::stol(text(name)) : otherwise;
-    }
-    [[nodiscard]] std::chrono::milliseconds time(std::string const& name, long otherwise) const {
-        return std::chrono::milliseconds{number(name, otherwise)};
-    }
-
-private:
-    std::map<std::string, std::string> values_;
-};
+using fila_test::Options;
 
 void write_effect(pqxx::transaction_base& transaction, std::string const& table, std::int64_t key,
                   std::int64_t run) {
