@@ -33,9 +33,11 @@ struct InTransaction {
     static consteval bool check() {
         static_assert(HasStoreTypes<S>, "fila store: needs row_type, key_type and cursor_type");
         static_assert(
-            TransactionalStore<S>,
-            "fila: InTransaction needs a store with transactions:  std::optional<transaction_type> begin()  "
-            "where transaction_type has claim, settle and commit; this store has none: use fila::Leased{}");
+            HasTransactionType<S>,
+            "fila: InTransaction needs a store with transactions:  using transaction_type = …;  with claim, "
+            "settle and commit, and  std::optional<transaction_type> begin();  this store has none: use "
+            "fila::Leased{}");
+        if constexpr (HasStoreTypes<S> && HasTransactionType<S>) detail::check_transactions<S>();
         return true;
     }
     template <class S>

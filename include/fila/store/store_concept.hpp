@@ -8,11 +8,18 @@
 // | `S::key_type` | copyable, equality comparable | names a row for ever |
 // | `S::cursor_type` | semiregular | `cursor_type{}` is the start of a pass; opaque to the engine |
 // | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`. A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended; leases free the rows |
-// | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`: applied, or lost where the fence does not match. May be repeated after a throw: the fence makes that safe |
+// | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`: applied, or lost where the row is not in hand under this fence. May be repeated after a throw: the fence makes that safe |
 //
 // One pass meets a row at most once: the cursor carries the pass's start by the store's own clock, each claim
-// takes only rows due by then, and a retry or a snooze is due strictly later than the moment it is settled.
-// The engine calls each verb from several threads at once. What a verb throws is a fila::Error.
+// takes only rows due by then, and a retry or a snooze is due strictly later than the moment it is settled. A
+// released row is due at once; that it keeps its place, which the cursor has left behind, or is stamped now,
+// after the pass's start, keeps this pass from meeting it again.
+//
+// The engine calls each verb from several threads at once. What a verb throws is a fila::Error, and its traits
+// decide what follows. Retryable, or maybe applied: the call is repeated, more and more slowly (a transaction
+// is not: its row stays pending). Neither: a claim ends a drain; a settle is repeated in halves until the row
+// is found that the store refuses, and that row, like the row of a commit, has failed and spends an attempt.
+// So whatever is not the row's own fault is retryable: a lost connection, a full disk, a conflict.
 //
 // | refinement | adds | what it buys |
 // |---|---|---|
@@ -99,8 +106,10 @@ concept LeasingStore = Store<S> && requires(S& s, std::span<ticket_t<S> const> t
     { s.rescue(limits) } -> std::same_as<Rescued>;
 };
 
-/// A store whose claims are row locks and whose settles take effect together at `commit`. Destroyed without
-/// commit: rolled back, and destructors do not throw. `commit` throwing with `maybe_applied` means unknown.
+/// A store whose claims are row locks and whose settles take effect together at `commit`, after which it is
+/// only destroyed. Destroyed without commit: rolled back, and destructors do not throw. `commit` throwing with
+/// `maybe_applied` means unknown. One thread at a time uses it, but not the same one from `begin` to the end.
+/// Handlers get it from `context.transaction()`, or what its optional `handle()` returns.
 template <class T>
 concept Transaction = Store<T> && std::movable<T> && requires(T& t) {
     { t.commit() } -> std::same_as<void>;
@@ -114,13 +123,17 @@ concept SavepointTransaction = Transaction<T> && requires(T& t) {
     { t.back() } -> std::same_as<void>;
 };
 
+template <class S>
+concept HasTransactionType = requires { typename S::transaction_type; };
+template <class S>
+concept HasBegin = HasTransactionType<S> && requires(S& s) {
+    { s.begin() } -> std::same_as<std::optional<typename S::transaction_type>>;
+};
+
 /// `begin` hands out a transaction on a connection of its own, or nothing if none is free just now. It never
 /// waits for one. An optional `max_transactions()` says how many can be open at once.
 template <class S>
-concept TransactionalStore = HasStoreTypes<S> && requires { typename S::transaction_type; } &&
-                             requires(S& s) {
-                                 { s.begin() } -> std::same_as<std::optional<typename S::transaction_type>>;
-                             } && Transaction<typename S::transaction_type> &&
+concept TransactionalStore = HasStoreTypes<S> && HasBegin<S> && Transaction<typename S::transaction_type> &&
                              std::same_as<key_t<S>, key_t<typename S::transaction_type>> &&
                              std::same_as<row_t<S>, row_t<typename S::transaction_type>> &&
                              std::same_as<cursor_t<S>, cursor_t<typename S::transaction_type>>;
@@ -181,6 +194,56 @@ concept InspectableStore =
 
 namespace detail {
 
+/// Says, one sentence each, what a transaction that a store promises lacks.
+template <class S>
+consteval bool check_transactions() {
+    using T = typename S::transaction_type;
+    static_assert(
+        Transaction<T>,
+        "fila store: transaction_type needs the types and the two verbs of a store, and  void commit();  "
+        "and it must be movable");
+    if constexpr (Transaction<T>) {
+        static_assert(
+            TransactionalStore<S> || !HasBegin<S>,
+            "fila store: transaction_type needs the row_type, key_type and cursor_type of its store");
+        static_assert(SavepointTransaction<T> || !(
+                                                     requires { &T::mark; } || requires { &T::back; }),
+                      "fila store: savepoints of a transaction are  void mark()  and  void back()");
+        static_assert(
+            HasBegin<S>,
+            "fila store: has a transaction_type and needs  std::optional<transaction_type> begin()");
+    }
+    return true;
+}
+
+/// A member that has the name of a refinement's and not its form would be passed over without a word. (One that
+/// is overloaded or a template has no address, and still is.)
+template <class S>
+consteval bool check_refinements() {
+    static_assert(
+        LeasingStore<S> || !(
+                               requires { &S::extend; } || requires { &S::rescue; }),
+        "fila store: leases need both  void extend(std::span<fila::Ticket<key_type> const>, fila::Duration, "
+        "std::span<fila::Ack>)  and  fila::Rescued rescue(fila::RescueLimits const&)");
+    if constexpr (HasTransactionType<S>) check_transactions<S>();
+    static_assert(
+        ClosableStore<S> || !requires(S& s) { s.closed(); }, "fila store: closed is  bool closed() const");
+    static_assert(
+        NotifyingStore<S> || !requires { &S::subscribe; },
+        "fila store: subscribe takes a std::function<void()> and returns what ends the subscription when it "
+        "is destroyed");
+    static_assert(
+        EnqueuingStore<S> || !requires { &S::enqueue; },
+        "fila store: enqueue is  std::size_t enqueue(std::span<row_type const>, fila::EnqueueOptions)");
+    static_assert(InspectableStore<S> || !(
+                                             requires { &S::counts; } || requires { &S::dead_letters; } ||
+                                             requires { &S::redrive; }),
+                  "fila store: inspection needs all of  fila::Counts counts(std::size_t),  "
+                  "std::vector<fila::DeadLetter<row_type, key_type>> dead_letters(std::size_t),  "
+                  "std::size_t redrive(std::span<key_type const>)  and  std::size_t redrive_all()");
+    return true;
+}
+
 /// Says, one sentence each, what a would-be store lacks.
 template <class S>
 consteval bool check_store() {
@@ -196,6 +259,7 @@ consteval bool check_store() {
         static_assert(HasSettle<S>,
                       "fila store: needs  void settle(std::span<fila::Settlement<row_type, key_type> const>, "
                       "std::span<fila::Ack>)");
+        if constexpr (Store<S>) check_refinements<S>();
     }
     return true;
 }

@@ -17,7 +17,7 @@
 // | `H{}` | always | a fresh, empty store; the destructor cleans up. One per rule |
 // | `h.store()` | always | the store, the same one each time |
 // | `h.put(n, options)` | always | puts in one row that carries `n`; returns its key |
-// | `h.state(key)` | always | what the data says of the row, not what the store says, if that can be |
+// | `h.state(key)` | always | what the data says of the row, not what the store says, if that can be: RowState::pending, processing, completed, dead, discarded or absent |
 // | `h.expire(key)` | LeasingStore | makes the lease of this row, and of no other, run out, without sleeping |
 // | `h.make_due(key)` | `traits.delays` | makes this row, and no other, due now |
 // | `h.peer()` | `traits.peers` | a second, independent store on the same data, as another process has it |
@@ -40,7 +40,7 @@
 
 namespace fila::inline v1::testing {
 
-/// What a store promises beyond its verbs. A rule about something that it does not promise is reported as
+/// What a store promises beyond its verbs; name what differs, in this order. A rule about something that it does not promise is reported as
 /// skipped, with the reason; which refinements it models, the kit sees for itself.
 struct StoreTraits {
     bool shared_by_threads = true;  ///< verbs may be called from several threads at once
@@ -115,6 +115,7 @@ consteval bool check_harness() {
     static_assert(HasTraits<H>,
                   "fila harness: needs  static constexpr std::string_view name  and  static constexpr "
                   "fila::testing::StoreTraits traits");
+    if constexpr (requires { typename H::store_type; }) fila::detail::check_store<typename H::store_type>();
     static_assert(HasStoreUnderTest<H>,
                   "fila harness: needs  using store_type = …;  and  store_type& store()");
     if constexpr (HasStoreUnderTest<H> && HasTraits<H>) {

@@ -13,8 +13,8 @@ namespace fila::inline v1 {
 enum class Ack : std::uint8_t {
     applied,   ///< done, and durable if the store is
     lost,      ///< somebody else owns the row, or it is settled, or gone; nothing was changed
-    in_doubt,  ///< a repeat found nothing to change: the first try, whose answer was lost, may have been
-               ///< applied
+    in_doubt,  ///< the engine's own word, not a store's: a repeat was answered `lost`, and the first try,
+               ///< whose answer was lost, may have been applied
 };
 
 /// Proof of ownership of one row. The fence grows with every claim of the row and is never given back: not
