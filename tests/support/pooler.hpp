@@ -22,7 +22,7 @@ public:
         wait_until(
             [&] {
                 if (process_.ended()) throw std::runtime_error{"pgbouncer: " + process_.wait().err};
-                return std::filesystem::exists(directory_ / ".s.PGSQL.6432");
+                return answers();
             },
             "pgbouncer");
     }
@@ -38,6 +38,14 @@ public:
     [[nodiscard]] std::string address() const { return "host=" + directory_.string() + " port=6432"; }
 
 private:
+    /// The socket is there a moment before anybody listens at it.
+    [[nodiscard]] bool answers() const {
+        try {
+            return Session{conninfo() + ' ' + address()}.value<int>("SELECT 1") == 1;
+        } catch (pqxx::broken_connection const&) {
+            return false;
+        }
+    }
     /// Not $TMPDIR: the path of a socket has at most 107 bytes.
     static std::filesystem::path make_directory() {
         std::string name = "/tmp/fila-pooler-XXXXXX";
