@@ -67,7 +67,7 @@ TEST_CASE("case 64: a listener that is cut off listens again, and looks for what
     for (int round = 0; round < 20; ++round) {
         REQUIRE(eventually([&] { return listeners(box) == 1; }));
         box.run("SELECT pg_terminate_backend(pid) " + listening + "'" + box.schema() + "'");
-        // At some moment of its absence: another one in each round.
+        // At some moment of its absence, another one in each round: nothing waits for this pause.
         std::this_thread::sleep_for(round * 10ms);
         there.enqueue({Task{0, "x"}});
         REQUIRE(eventually([&] { return runs == round + 1; }));
