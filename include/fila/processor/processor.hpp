@@ -35,8 +35,10 @@
 #include <fila/retry/next_pass.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <tuple>
 

@@ -69,9 +69,7 @@ public:
         std::fill(acks.begin(), acks.end(), Ack::lost);
         if (!connection_->in_transaction()) return;
         if (std::exchange(only_locks_, false)) connection_->release_savepoint();
-        auto const held = std::find_if(settlements.begin(), settlements.end(),
-                                       [&](auto const& s) { return lost(s.ticket.key); });
-        if (held == settlements.end()) return send(settlements, acks);
+        if (lost_.empty()) return send(settlements, acks);
         for (std::size_t i = 0; i < settlements.size(); ++i)
             if (!lost(settlements[i].ticket.key)) send(settlements.subspan(i, 1), acks.subspan(i, 1));
     }
@@ -120,13 +118,13 @@ private:
         if (connection_ && !connection_->rollback()) connection_.discard();
     }
 
-    std::vector<key_type> held_, lost_;
-    bool marked_ = false;
-    /// Up to the first mark nothing but claims, and nothing settled since: all of it can be had again.
-    bool only_locks_ = true;
     std::shared_ptr<Core> core_;
     Checkout connection_;
     std::string guard_;
+    std::vector<key_type> held_, lost_;  ///< claimed; and of those, gone to others
+    bool marked_ = false;
+    /// Up to the first mark nothing but claims, and nothing settled since: all of it can be had again.
+    bool only_locks_ = true;
 };
 
 }  // namespace fila::inline v1

@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace fila::inline v1::postgres {
+namespace fila::inline v1::postgres::detail {
 
 /// Ends, with its thread, when it is destroyed; that takes a moment, or as long as a connection attempt that is
 /// under way (connect_timeout).
@@ -62,10 +62,10 @@ private:
     void serve() noexcept {
         for (auto pause = shortest;; pause = std::min(2 * pause, longest)) {
             try {
-                auto const connection = bridge::connect(detail::with_defaults(config_.conninfo));
-                detail::ReplyWatch::Line line{connection->sock(), config_.longest_call()};
+                auto const connection = bridge::connect(with_defaults(config_.conninfo));
+                ReplyWatch::Line line{connection->sock(), config_.longest_call()};
                 {
-                    detail::ReplyWatch::Call const call{&line};
+                    ReplyWatch::Call const call{&line};
                     pqxx::nontransaction{*connection}.exec("LISTEN " + fila::detail::quote_name(channel_));
                 }
                 pause = shortest;
@@ -77,11 +77,11 @@ private:
             if (wait(-1, pause) == Heard::end) return;
         }
     }
-    Heard hear(pqxx::connection& connection, detail::ReplyWatch::Line& line) {
+    Heard hear(pqxx::connection& connection, ReplyWatch::Line& line) {
         for (;;) {
             auto const heard = wait(connection.sock(), sign_of_life);
             if (heard == Heard::end) return heard;
-            detail::ReplyWatch::Call const call{&line};
+            ReplyWatch::Call const call{&line};
             if (heard == Heard::nothing) pqxx::nontransaction{connection}.exec("SELECT 1");
             // What came in together with that answer libpqxx has thrown away: so it wakes too.
             if (connection.get_notifs() > 0 || heard == Heard::nothing) wake_();
@@ -111,4 +111,4 @@ private:
     std::thread thread_;  ///< last: it uses the others
 };
 
-}  // namespace fila::inline v1::postgres
+}  // namespace fila::inline v1::postgres::detail

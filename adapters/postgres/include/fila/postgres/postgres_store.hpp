@@ -72,7 +72,7 @@ struct Driver {
         detail::Examiner{connection, seen}.all();
     }
 
-    using Listener = postgres::Listener;
+    using Listener = detail::Listener;
     static bool announces(Config const& config) noexcept { return config.notify != Notify::never; }
     static bool announces_inside(Config const& config) noexcept { return config.notify == Notify::always; }
     /// Nothing that a session does behind a pooler reaches the next one's transactions: no LISTEN there.
