@@ -64,6 +64,11 @@ fuzzed() { grep -hE '^fuzz_[a-z_]+: [0-9]+ inputs, ' "$1/Testing/Temporary/LastT
 # What came after the list of tests: the percentage, the labels, the time, and which failed.
 closing_lines() { sed -n '/tests passed,.*tests failed out of/,$p' "$1"; }
 
+# What each failed test said, from a log of tests.
+failures() {
+    awk '/^ *[0-9]+\/[0-9]+ Test +#|^ +Start +[0-9]+: /{ show = /\*\*\*/; lines = 0 } show && ++lines <= 50' "$1" | cut -c1-300
+}
+
 # configuration NAME "TARGETS" "CTEST OPTIONS" CMAKE-OPTION…
 configuration() {
     name=$1 targets=$2 selection=$3
@@ -71,7 +76,7 @@ configuration() {
     build=build/$name
     log=$build.log
     tests_log=$build.tests.log
-    : >"$log"
+    : >"$log" >"$tests_log"
     start=$(date +%s)
     say "== $name: building"
     # An address space that is laid out at random can leave the thread sanitizer no room.
@@ -90,7 +95,6 @@ configuration() {
         passed=0
     else
         passed=1
-        cat "$tests_log"
     fi
     say "== $name: tested in $(($(date +%s) - built)) s"
     closing_lines "$tests_log"
@@ -157,6 +161,10 @@ done
 
 say "== in all $(($(date +%s) - began)) s"
 if [ -n "$failed" ]; then
+    for name in $failed; do
+        say "== $name: what failed"
+        failures "build/$name.tests.log"
+    done
     say "FAILED:$failed (build/NAME.log and build/NAME.tests.log in $root have it all)"
     exit 1
 fi

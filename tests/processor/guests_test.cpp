@@ -25,6 +25,7 @@ using fila::RowState;
 using fila_tests::adds_up;
 using fila_tests::eventually;
 using fila_tests::Gate;
+using fila_tests::in_time;
 using fila_tests::OpenAtEnd;
 using fila_tests::Running;
 using fila_tests::ScriptedStore;
@@ -171,20 +172,18 @@ TEST_CASE("case 117: whatever throws, wherever it is, the next row is run") {
         for (auto const when : {When::before, When::after}) {
             store.fail(verb, when, fila_tests::lost_answer(), 2);
             auto const before = store.calls(verb);
-            REQUIRE(eventually([&] {
-                if (handled > row + 3) return true;
+            REQUIRE(in_time(clock, [&] {
                 store.table().put(++row, {});
-                clock.advance(200ms);
                 return store.calls(verb) >= before + 3;
             }));
             store.heal();
             store.table().put(1'000'000);
             auto const so_far = handled.load();
-            REQUIRE(eventually([&] { return clock.advance(100ms), handled > so_far; }));
+            REQUIRE(in_time(clock, [&] { return handled > so_far; }));
         }
     CHECK_FALSE(running.over());
     running.request_stop();
-    REQUIRE(eventually([&] { return clock.advance(100ms), running.over(); }));
+    REQUIRE(in_time(clock, [&] { return running.over(); }));
     CHECK(adds_up(running.wait()));
 }
 

@@ -19,6 +19,7 @@ using fila::StopReason;
 using fila_tests::adds_up;
 using fila_tests::eventually;
 using fila_tests::Gate;
+using fila_tests::in_time;
 using fila_tests::OpenAtEnd;
 using fila_tests::Running;
 using fila_tests::ScriptedStore;
@@ -373,8 +374,8 @@ TEST_CASE("a processor may run again after a hard stop, with the slots that were
     gate.open();
     world.store.table().put(2);
     Running again{p, {}};
-    REQUIRE(eventually([&] { return world.clock.advance(1s), world.row(2).state == RowState::completed; }));
-    REQUIRE(eventually([&] { return world.clock.advance(1s), again.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return world.row(2).state == RowState::completed; }, 1s));
+    REQUIRE(in_time(world.clock, [&] { return again.over(); }, 1s));
     CHECK(again.wait().abandoned == 0);
 }
 
@@ -389,7 +390,7 @@ TEST_CASE("after a hard stop no answer of the store is waited for") {
     REQUIRE(eventually([&] { return gate.inside() == 1; }));
     gate.open();
     // Into long back-offs, by small steps of time.
-    REQUIRE(eventually([&] { return world.clock.advance(1s), world.store.calls(Verb::settle) >= 12; }));
+    REQUIRE(in_time(world.clock, [&] { return world.store.calls(Verb::settle) >= 12; }, 1s));
     running.request_stop();
     REQUIRE(eventually([&] { return world.clock.waiting() >= 2; }));
     world.clock.advance(2s);

@@ -18,4 +18,17 @@ template <class Predicate>
     return true;
 }
 
+/// Whether `holds()` came true while a clock of the test's went on, `step` in each millisecond of ours. (As fast as it
+/// can, every lease would have run out before its row is begun.)
+template <class ManualClock, class Predicate>
+[[nodiscard]] bool in_time(ManualClock const& clock, Predicate holds,
+                           std::chrono::milliseconds step = std::chrono::milliseconds{100}) {
+    return eventually([&] {
+        if (holds()) return true;
+        clock.advance(step);
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return false;
+    });
+}
+
 }  // namespace fila_tests

@@ -47,7 +47,11 @@ inline Dialect text_dialect(Dialect d) {
     d.micros = [](std::string const& column) {
         return "CAST(round((julianday(" + column + ") - 2440587.5) * 86400000) AS INTEGER) * 1000";
     };
-    d.instant = [](std::string const& micros) { return time_text(micros + " / 1000"); };
+    // Beyond these years SQLite writes something, and reads it as another day.
+    d.instant = [](std::string const& micros) {
+        return "CASE WHEN " + micros + " >= -62167219200000000 AND " + micros +
+               " < 253402300800000000 THEN " + time_text(micros + " / 1000") + " END";
+    };
     d.ticked = [](std::string const& column) {
         return "max(" + time_text(":now / 1000") + ", COALESCE(strftime('%Y-%m-%d %H:%M:%f', " + column +
                ", '+0.001 seconds'), ''))";
