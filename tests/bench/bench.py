@@ -7,181 +7,176 @@ cannot be had on this machine is reported as absent. Results go to OUT/SUITE.jso
 """
 
 import argparse
+import dataclasses
 import json
 import os
-import pathlib
-import re
-import shutil
 import statistics
-import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLANNER = " ".join(
-    f"-c enable_{name}=off" for name in ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
-)
+from contestants import Absent, Contestants
 
 
-class Absent(Exception):
-    """A contestant that this machine cannot have, with the reason."""
+@dataclasses.dataclass
+class Goal:
+    """What `who ÷ against` is to be: at least so much, or at most."""
+    who: str
+    against: str
+    least: float | None = None
+    stretch: float | None = None
+    most: float | None = None
+
+    def text(self):
+        if self.most is not None:
+            return f"≤ {self.most:g}"
+        return "" if self.least is None else f"≥ {self.least:g}" + (f" ({self.stretch:g})" if self.stretch else "")
 
 
-def run(command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
-    return done.stdout
+@dataclasses.dataclass
+class Scenario:
+    """Contestants by name, each a function that gives a figure. Without goals all are compared to the first."""
+    name: str
+    contestants: dict
+    goals: list = dataclasses.field(default_factory=list)
+    unit: str = "items/s"
+
+    def pairs(self):
+        first, *others = self.contestants
+        return self.goals or [Goal(who, first) for who in others]
 
 
-def needs(program):
-    found = shutil.which(program)
-    if not found:
-        raise Absent(f"no {program} on this machine")
-    return found
-
-
-class Bench:
+class Bench(Contestants):
     def __init__(self, arguments):
-        self.build = pathlib.Path(arguments.build)
-        self.out = pathlib.Path(arguments.out)
+        super().__init__(arguments.build, arguments.out, arguments.quick)
         self.rounds = 1 if arguments.quick else arguments.rounds
-        self.quick = arguments.quick
-        self.conninfo = os.environ.get("FILA_TEST_POSTGRES", "")
-        self.out.mkdir(parents=True, exist_ok=True)
 
-    # ---- contestants ----------------------------------------------------------------------------
+    # ---- PostgreSQL -----------------------------------------------------------------------------
 
-    def ours(self, program, **options):
-        words = [f"{name}={value}" for name, value in options.items()]
-        return json.loads(run([self.build / program, *words]))["rate"]
-
-    def fill(self, table, rows, size=120):
-        run([self.build / "bench_postgres", "do=fill", f"conninfo={self.conninfo}", f"table={table}",
-             f"rows={rows}", f"bytes={size}"])
-
-    def drain(self, table, **options):
-        return self.ours("bench_postgres", do="drain", conninfo=self.conninfo, table=table, **options)
-
-    def pgbench_script(self, table, batch):
-        """What the store sends, as pgbench sends it: claim, then settle. The rows come back as two arrays."""
-        statements = json.loads(run([self.build / "bench_postgres", "do=sql", f"table={table}"]))
-
-        def bound(name, values):
-            text, *parameters = statements[name]
-            for place, parameter in reversed(list(enumerate(parameters, 1))):
-                text = text.replace(f"${place}::", values[parameter] + "::")
-            return text.replace("\n", " ")
-
-        owner = {"owner": "'pgbench'"}
-        claim = bound("claim", {"n": str(batch), "lease": "300000000", **owner})
-        column = "payload" if table == "jobs" else "payee"
-        rows = (f"SELECT array_agg(id)::text AS ids, array_agg(fence)::text AS fences, sum(length({column})) "
-                "AS bytes FROM claimed")
-        claim = claim[:claim.index(" SELECT * FROM claimed")] + " " + rows
-        filled = {"word": f"array_fill('completed'::text, ARRAY[{batch}])",
-                  "failure": f"array_fill(0, ARRAY[{batch}])",
-                  "delay": f"array_fill(NULL::bigint, ARRAY[{batch}])",
-                  "error": f"array_fill(NULL::text, ARRAY[{batch}])"}
-        settle = bound("erase" if table == "jobs" else "settle", {"k": ":ids", "fence": ":fences", **owner, **filled})
-        script = self.out / f"pgbench_{table}_{batch}.sql"
-        script.write_text(f"{claim} \\gset\n{settle};\n")
-        return script
-
-    def pgbench(self, table, batch, clients, rows):
-        script = self.pgbench_script(table, batch)
-        # Not quite to the end: the last claims would find less than a batch.
-        each = rows // batch // clients * 95 // 100
-        text = run([needs("pgbench"), "-n", "-M", "prepared", "-j", "2", "-c", clients, "-t", each, "-f", script,
-                    self.conninfo], env={**os.environ, "PGOPTIONS": PLANNER + " -c jit=off"})
-        return batch * float(re.search(r"tps = ([\d.]+) \(without", text).group(1))
-
-    def go(self, *arguments):
-        program = self.build / "channels"
-        if not program.exists():
-            run([needs("go"), "build", "-o", program, HERE / "peers" / "channels.go"])
-        return json.loads(run([program, *arguments]))["rate"]
-
-    # ---- suites ---------------------------------------------------------------------------------
+    def filled(self, table, rows, contestant):
+        def measured():
+            self.fill(table, rows)
+            return contestant()
+        return measured
 
     def postgres(self):
         rows, few = (20_000, 1_000) if self.quick else (100_000, 8_000)
+        filled = self.filled
 
-        def filled(table, n, contestant):
-            def measured():
-                self.fill(table, n)
-                return contestant()
-            return measured
-
-        yield "job table, batch 100", {
+        yield Scenario("job table, batch 100", {
             "pgbench, 2 clients": filled("jobs", rows, lambda: self.pgbench("jobs", 100, 2, rows)),
             "fila, 2 slots": filled("jobs", rows, lambda: self.drain("jobs", batch=100, slots=2)),
             "fila, 2 slots, batch by itself": filled("jobs", rows, lambda: self.drain("jobs", slots=2)),
-        }
-        yield "user's table, batch 100", {
+        }, [Goal("fila, 2 slots", "pgbench, 2 clients", 0.85, 0.95),
+            Goal("fila, 2 slots, batch by itself", "pgbench, 2 clients")])
+        yield Scenario("user's table, batch 100", {
             "pgbench, 2 clients": filled("payments", rows, lambda: self.pgbench("payments", 100, 2, rows)),
             "fila, 2 slots": filled("payments", rows, lambda: self.drain("payments", batch=100, slots=2)),
-        }
-        yield "job table, one at a time", {
+        }, [Goal("fila, 2 slots", "pgbench, 2 clients", 0.85, 0.95)])
+        yield Scenario("job table, one at a time", {
             "pgbench, 8 clients": filled("jobs", few, lambda: self.pgbench("jobs", 1, 8, few)),
             "fila, 8 slots": filled("jobs", few, lambda: self.drain("jobs", batch=1, slots=8)),
             "fila in transaction, 8 slots": filled("jobs", few, lambda: self.drain(
                 "jobs", strategy="in-transaction", slots=8, connections=8)),
-        }
+        }, [Goal("fila, 8 slots", "pgbench, 8 clients", 0.75, 0.85),
+            Goal("fila in transaction, 8 slots", "pgbench, 8 clients", 0.8, 0.9)])
+
+    def on_database(self, name, *arguments, program=None):
+        return lambda: self.peer(name, *arguments, program=program, database=True)
+
+    def postgres_peers(self):
+        rows, few = (20_000, 1_000) if self.quick else (100_000, 4_000)
+        theirs = self.on_database
+
+        yield Scenario("drain, each at its best", {
+            "fila, 2 slots": self.filled("jobs", rows, lambda: self.drain("jobs", slots=2)),
+            "graphile-worker, batched": theirs("graphile", "drain", "batched", 30_000),
+            "pg-boss, fetch 1000": theirs("boss", "drain", 30_000),
+            "River, as its benchmark": theirs("river", "drain", "best", 20_000),
+            "Procrastinate": theirs("procrastinate", "drain", 500, program="procrastinate_jobs"),
+            "PgQueuer, batches of 100": theirs("pgqueuer", "drain", 5_000, program="pgqueuer_jobs"),
+        }, [Goal("fila, 2 slots", "graphile-worker, batched", 3.5, 4.5),
+            Goal("fila, 2 slots", "pg-boss, fetch 1000", 3, 4),
+            Goal("fila, 2 slots", "River, as its benchmark", 3, 5),
+            Goal("fila, 2 slots", "Procrastinate", 10),
+            Goal("fila, 2 slots", "PgQueuer, batches of 100", 10)])
+        yield Scenario("drain, one at a time", {
+            "fila, batch 1, 8 slots": self.filled("jobs", few, lambda: self.drain("jobs", batch=1, slots=8)),
+            "graphile-worker, one a query": theirs("graphile", "drain", "single", 2_000),
+            "pg-boss, fetch 1": theirs("boss", "single", 1_000),
+            "River, default": theirs("river", "drain", "default", 2_000),
+        }, [Goal("fila, batch 1, 8 slots", "graphile-worker, one a query", 2, 3),
+            Goal("fila, batch 1, 8 slots", "pg-boss, fetch 1"),
+            Goal("fila, batch 1, 8 slots", "River, default", 2, 3)])
+
+    # ---- in the process -------------------------------------------------------------------------
 
     def in_process(self):
         items = 100_000 if self.quick else 1_000_000
+
+        def go(*arguments):
+            return lambda: self.peer("channels", *arguments)
 
         def ours(what, workers, capacity=64, n=items):
             return lambda: self.ours("bench_in_process", do=what, workers=workers, capacity=capacity, items=n)
 
         for workers in (1, 2, 4, 16):
-            yield f"channel of 64, {workers} workers, no work", {
-                "go": lambda w=workers: self.go(w, 0, 64, items),
+            yield Scenario(f"channel of 64, {workers} workers, no work", {
+                "go": go(workers, 0, 64, items),
                 "fila": ours("channel", workers),
                 "textbook queue": ours("textbook", workers, n=items // 10),
-            }
-        yield "2 workers, rows in memory, no work", {
-            "go": lambda: self.go(2, 0, 64, items),
+            })
+        yield Scenario("2 workers, rows in memory, no work", {
+            "go": go(2, 0, 64, items),
             "fila": ours("memory", 2),
-        }
-        yield "2 workers, lots of 100, no work", {
-            "go": lambda: self.go(2, 0, 64, items, 100),
+        })
+        yield Scenario("2 workers, lots of 100, no work", {
+            "go": go(2, 0, 64, items, 100),
             "fila": ours("lots", 2),
-        }
+        })
 
     # ---- the whole ------------------------------------------------------------------------------
 
-    def measure(self, name, contestants):
+    def measure(self, scenario):
         """Round by round, each after the other: whatever disturbs a round disturbs all of it."""
-        rates, absent = {who: [] for who in contestants}, {}
+        figures, absent = {who: [] for who in scenario.contestants}, {}
         for _ in range(self.rounds):
-            for who, contestant in contestants.items():
+            for who, contestant in scenario.contestants.items():
                 if who in absent:
                     continue
                 try:
-                    rates[who].append(contestant())
+                    figures[who].append(contestant())
                 except Absent as reason:
                     absent[who] = str(reason)
-        first = next((who for who in contestants if who not in absent), None)
-        results = []
-        for who in contestants:
-            if who in absent:
-                results.append({"who": who, "absent": absent[who]})
+        results = [{"who": who, "absent": absent[who]} if who in absent else
+                   {"who": who, "rates": figures[who], "median": statistics.median(figures[who])}
+                   for who in scenario.contestants]
+        ratios = []
+        for goal in scenario.pairs():
+            if goal.who in absent or goal.against in absent:
                 continue
-            ratios = [mine / theirs for mine, theirs in zip(rates[who], rates[first])]
-            results.append({"who": who, "rates": rates[who], "median": statistics.median(rates[who]),
-                            "ratio": statistics.median(ratios)})
-        return {"scenario": name, "against": first, "results": results}
+            each = [mine / theirs for mine, theirs in zip(figures[goal.who], figures[goal.against])]
+            ratios.append({"who": goal.who, "against": goal.against, "ratios": each,
+                           "ratio": statistics.median(each), "goal": goal.text()})
+        return {"scenario": scenario.name, "unit": scenario.unit, "results": results, "ratios": ratios}
 
     def report(self, suite, scenarios):
-        print(f"\n### {suite}\n\n| scenario | who | items/s | least | most | ratio |\n|---|---|--:|--:|--:|--:|")
+        def figure(value):
+            return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+        print(f"\n### {suite}\n\n| scenario | who | median | least | most | |\n|---|---|--:|--:|--:|---|")
         for scenario in scenarios:
             for r in scenario["results"]:
                 if "absent" in r:
-                    print(f"| {scenario['scenario']} | {r['who']} | absent: {r['absent']} | | | |")
-                    continue
-                print(f"| {scenario['scenario']} | {r['who']} | {r['median']:,.0f} | {min(r['rates']):,.0f} | "
-                      f"{max(r['rates']):,.0f} | {r['ratio']:.2f} |")
+                    print(f"| {scenario['scenario']} | {r['who']} | absent | | | {r['absent']} |")
+                else:
+                    print(f"| {scenario['scenario']} | {r['who']} | {figure(r['median'])} | {figure(min(r['rates']))} | "
+                          f"{figure(max(r['rates']))} | {scenario['unit']} |")
+        if any(scenario["ratios"] for scenario in scenarios):
+            print("\n| scenario | ratio | median | least | most | goal (stretch) |\n|---|---|--:|--:|--:|---|")
+        for scenario in scenarios:
+            for r in scenario["ratios"]:
+                print(f"| {scenario['scenario']} | {r['who']} ÷ {r['against']} | **{r['ratio']:.2f}** | "
+                      f"{min(r['ratios']):.2f} | {max(r['ratios']):.2f} | {r['goal']} |")
+        sys.stdout.flush()
         (self.out / f"{suite}.json").write_text(json.dumps(
             {"suite": suite, "rounds": self.rounds, "machine": os.uname().release, "cores": os.cpu_count(),
              "scenarios": scenarios}, indent=1))
@@ -195,22 +190,27 @@ class Bench:
             return
         matplotlib.use("svg")
         from matplotlib import pyplot
-        names, ratios = [], []
-        for scenario in scenarios:
-            for r in scenario["results"]:
-                if "absent" not in r and r["who"] != scenario["against"]:
-                    names.append(f"{r['who']} ÷ {scenario['against']}\n{scenario['scenario']}")
-                    ratios.append(r["ratio"])
-        figure, axes = pyplot.subplots(figsize=(9, 0.6 * len(names) + 1.2))
-        axes.barh(names, ratios)
+        pairs = [(scenario["scenario"], r) for scenario in scenarios for r in scenario["ratios"]]
+        if not pairs:
+            return
+        names = [f"{r['who']} ÷ {r['against']}\n{name}" for name, r in pairs]
+        ratios = [r["ratio"] for _, r in pairs]
+        spread = [[r["ratio"] - min(r["ratios"]) for _, r in pairs], [max(r["ratios"]) - r["ratio"] for _, r in pairs]]
+        figure, axes = pyplot.subplots(figsize=(10, 0.6 * len(names) + 1.2))
+        # Equal names would be one bar.
+        axes.barh(range(len(names)), ratios, xerr=spread)
+        axes.set_yticks(range(len(names)), names)
         axes.axvline(1, color="black", linewidth=1)
+        if max(ratios) > 20 * min(ratios):
+            axes.set_xscale("log")
         axes.invert_yaxis()
-        axes.set_xlabel("ratio, median of the rounds")
+        axes.set_xlabel("ratio, median of the rounds and their spread")
         figure.tight_layout()
         figure.savefig(self.out / f"{suite}.svg")
+        pyplot.close(figure)
 
 
-SUITES = {"postgres": Bench.postgres, "in_process": Bench.in_process}
+SUITES = {"postgres": Bench.postgres, "postgres_peers": Bench.postgres_peers, "in_process": Bench.in_process}
 
 
 def main():
@@ -218,7 +218,7 @@ def main():
     parser.add_argument("--build", required=True, help="where the programs are")
     parser.add_argument("--out", required=True, help="where results go")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="one round of little: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="one round of little, without peers: to see that it runs")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=" ".join(SUITES))
     arguments = parser.parse_args()
     for suite in arguments.suites:
@@ -226,7 +226,7 @@ def main():
             parser.error(f"'{suite}' is no suite: {' '.join(SUITES)}")
     bench = Bench(arguments)
     for suite in arguments.suites or SUITES:
-        bench.report(suite, [bench.measure(*scenario) for scenario in SUITES[suite](bench)])
+        bench.report(suite, [bench.measure(scenario) for scenario in SUITES[suite](bench)])
 
 
 if __name__ == "__main__":

@@ -2,16 +2,25 @@
 # SPDX-License-Identifier: MIT
 # Measures fila against what one would otherwise write or use, on this machine, side by side:
 #
-#   tests/bench/run.sh [--quick] [--rounds N] [SUITE…]     suites: postgres in_process
+#   tests/bench/run.sh [--quick] [--rounds N] [SUITE…]     suites: postgres postgres_peers in_process
 #
 # Builds with -O2 in build/bench, starts a PostgreSQL of its own that syncs to disk, runs each pair by turns, and prints
-# tables of medians and ratios; build/bench/results has them as JSON and as plots. Peers that are not there are named as
-# absent. Another load on the machine makes the figures worthless: the ratios of one run are what can be compared.
+# tables of medians and ratios; build/bench/results has them as JSON and as plots. Peers are installed by name (npm, PyPI,
+# Go modules) into build/bench when a suite first asks for them; those that the machine cannot have are named as absent.
+# --quick is one round of little, without peers. Another load on the machine makes the figures worthless: the ratios of
+# one run are what can be compared.
 set -eu
 cd "$(dirname "$0")/../.."
 
 packages="g++ cmake ninja-build pkg-config libpqxx-dev libsqlite3-dev postgresql python3 python3-matplotlib"
-command -v go >/dev/null 2>&1 || packages="$packages golang-go"
+case " $* " in
+*" --quick "*) ;; # without peers
+*)
+    packages="$packages python3-venv"
+    command -v go >/dev/null 2>&1 || packages="$packages golang-go"
+    command -v npm >/dev/null 2>&1 || packages="$packages nodejs npm"
+    ;;
+esac
 if command -v dpkg-query >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     missing=
     for package in $packages; do
