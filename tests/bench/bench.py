@@ -107,6 +107,49 @@ class Bench(Contestants):
             Goal("fila, batch 1, 8 slots", "pg-boss, fetch 1"),
             Goal("fila, batch 1, 8 slots", "River, default", 2, 3)])
 
+    # ---- SQLite ---------------------------------------------------------------------------------
+
+    def sqlite(self):
+        share = 10 if self.quick else 1
+        file = self.out / "queue.db"
+
+        def ours(rows, figure="rate", **options):
+            return lambda: self.ours("bench_sqlite", figure=figure, file=file, rows=rows // share, **options)
+
+        def theirs(name, what, rows, *more):
+            return lambda: self.peer(name, what, file, rows, *more)
+
+        for synchronous in ("normal", "full"):
+            for batch, rows in ((1, 3_000), (10, 20_000), (100, 60_000), (1000, 60_000)):
+                how = {"batch": batch, "synchronous": synchronous}
+                contestants = {
+                    "bare loop": ours(rows, do="loop", **how),
+                    "bare loop, settle and claim in one": ours(rows, do="fused", **how),
+                    "fila": ours(rows, do="drain", **how),
+                }
+                goals = [Goal("fila", "bare loop", 0.85), Goal("fila", "bare loop, settle and claim in one")]
+                if synchronous == "normal" and batch in (1, 100):
+                    contestants["plainjob"] = theirs("plainjob", "drain", 5_000, 1)
+                    contestants["River"] = theirs("river_sqlite", "drain", 3_000)
+                    goals += [Goal("fila", "plainjob", 15 if batch == 100 else 1.5), Goal("fila", "River")]
+                yield Scenario(f"drain, batch {batch}, synchronous {synchronous}", contestants, goals)
+        yield Scenario("drain, batch 100, two processes", {
+            "fila": ours(60_000, do="drain", batch=100, processes=2),
+            "plainjob": theirs("plainjob", "drain", 5_000, 2),
+        }, [Goal("fila", "plainjob", 15)])
+        two = {"do": "drain", "batch": 100, "processes": 2}
+        limit = {"the limit": lambda: 250.0}
+        yield Scenario("two processes, the longest claim", {"fila": ours(60_000, figure="longest_ms", **two), **limit},
+                       [Goal("fila", "the limit", most=1)], "ms")
+        yield Scenario("two processes, the smaller share of the rows",
+                       {"fila": ours(60_000, figure="least_share", **two)}, [], "of 1")
+        yield Scenario("enqueue, many", {
+            "bare loop, 1000 a transaction": ours(60_000, do="insert"),
+            "fila": ours(60_000, do="enqueue"),
+            "plainjob": theirs("plainjob", "enqueue", 60_000),
+            "River": theirs("river_sqlite", "enqueue", 10_000),
+        }, [Goal("fila", "bare loop, 1000 a transaction"), Goal("fila", "plainjob", 2), Goal("fila", "River")])
+
     # ---- in the process -------------------------------------------------------------------------
 
     def in_process(self):
@@ -210,7 +253,8 @@ class Bench(Contestants):
         pyplot.close(figure)
 
 
-SUITES = {"postgres": Bench.postgres, "postgres_peers": Bench.postgres_peers, "in_process": Bench.in_process}
+SUITES = {"postgres": Bench.postgres, "postgres_peers": Bench.postgres_peers, "sqlite": Bench.sqlite,
+          "in_process": Bench.in_process}
 
 
 def main():
