@@ -153,28 +153,44 @@ class Bench(Contestants):
     # ---- in the process -------------------------------------------------------------------------
 
     def in_process(self):
-        items = 100_000 if self.quick else 1_000_000
+        share = 10 if self.quick else 1
+        pools = {"oneTBB, queues": "tbb", "oneTBB, pipeline": "tbb_pipeline", "Asio": "asio",
+                 "BS::thread_pool": "bs", "Taskflow": "taskflow"}
 
-        def go(*arguments):
-            return lambda: self.peer("channels", *arguments)
+        def all_of(workers, capacity, work_ns, items):
+            """Peers that wake a thread an item are given a tenth of the items, where these are many."""
+            few = items if work_ns else items // 10
 
-        def ours(what, workers, capacity=64, n=items):
-            return lambda: self.ours("bench_in_process", do=what, workers=workers, capacity=capacity, items=n)
+            def how(n):
+                return {"workers": workers, "capacity": capacity, "work_ns": work_ns, "items": n // share}
+            contestants = {
+                "fila": lambda: self.ours("bench_in_process", do="channel", **how(items)),
+                "fila, channels alone": lambda: self.ours("bench_in_process", do="bare", **how(items)),
+                "Go": lambda: self.peer("channels", workers, work_ns, capacity, items),
+                "textbook queue": lambda: self.ours("bench_in_process", do="textbook", **how(few)),
+            }
+            for who, name in pools.items():
+                n = items if name == "tbb_pipeline" else few
+                contestants[who] = lambda name=name, n=n: self.pool(name, **how(n))
+            return contestants
 
-        for workers in (1, 2, 4, 16):
-            yield Scenario(f"channel of 64, {workers} workers, no work", {
-                "go": go(workers, 0, 64, items),
-                "fila": ours("channel", workers),
-                "textbook queue": ours("textbook", workers, n=items // 10),
-            })
-        yield Scenario("2 workers, rows in memory, no work", {
-            "go": go(2, 0, 64, items),
-            "fila": ours("memory", 2),
-        })
-        yield Scenario("2 workers, lots of 100, no work", {
-            "go": go(2, 0, 64, items, 100),
-            "fila": ours("lots", 2),
-        })
+        def goals(go, stretch=None, cpp=3):
+            return [Goal("fila", "Go", go, stretch), Goal("fila, channels alone", "Go"), Goal("fila", "textbook queue"),
+                    *(Goal("fila", who, cpp) for who in pools)]
+
+        for workers, capacity in ((1, 64), (2, 64), (4, 64), (16, 64), (2, 5), (2, 1024)):
+            yield Scenario(f"channel of {capacity}, {workers} workers, no work",
+                           all_of(workers, capacity, 0, 500_000), goals(1, 1.5))
+        for workers, work_ns, items, goal in ((2, 1_000, 100_000, 1.25), (16, 1_000, 100_000, 1.25),
+                                              (2, 20_000, 10_000, 0.95), (16, 20_000, 10_000, 0.95)):
+            yield Scenario(f"channel of 64, {workers} workers, {work_ns // 1000} µs of work",
+                           all_of(workers, 64, work_ns, items), goals(goal, cpp=None))
+        for name, what, lot, goal in (("rows in memory", "memory", (), Goal("fila", "Go", 1, 1.5)),
+                                      ("lots of 100", "lots", (100,), Goal("fila", "Go", 2))):
+            yield Scenario(f"2 workers, {name}, no work", {
+                "fila": lambda what=what: self.ours("bench_in_process", do=what, workers=2, items=1_000_000 // share),
+                "Go": lambda lot=lot: self.peer("channels", 2, 0, 64, 1_000_000, *lot),
+            }, [goal])
 
     # ---- the whole ------------------------------------------------------------------------------
 

@@ -114,6 +114,14 @@ class Contestants:
                     self.conninfo], env={**os.environ, "PGOPTIONS": PLANNER + " -c jit=off"})
         return batch * float(re.search(r"tps = ([\d.]+) \(without", text).group(1))
 
+    def pool(self, name, **options):
+        """A C++ peer: there if the compiler found its headers."""
+        if self.quick:
+            raise Absent("left out by --quick")
+        if name not in json.loads(run([self.build / "pools", "do=list"])):
+            raise Absent("its headers are not on this machine")
+        return self.ours("pools", do=name, **options)
+
     # ---- peers: each in a directory of its own, with a program that answers as ours do ------------
 
     def peer(self, name, *arguments, program=None, database=False, environment=None):

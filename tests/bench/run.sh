@@ -16,7 +16,7 @@ packages="g++ cmake ninja-build pkg-config libpqxx-dev libsqlite3-dev postgresql
 case " $* " in
 *" --quick "*) ;; # without peers
 *)
-    packages="$packages python3-venv"
+    packages="$packages python3-venv libtbb-dev libasio-dev"
     command -v go >/dev/null 2>&1 || packages="$packages golang-go"
     command -v npm >/dev/null 2>&1 || packages="$packages nodejs npm"
     ;;
