@@ -51,50 +51,43 @@ SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESC
    AND ((-"priority"), COALESCE("run_at", '-infinity'), "id") > ($3::bigint, $4::text::timestamptz, $5::bigint)
  ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $6::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- settle
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $9::text FOR NO KEY UPDATE) AS locked)
 UPDATE "etl"."import rows" AS t
    SET "status" = o.word::text,
        "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
        "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
        "error" = COALESCE(o.error, t."error"),
        "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+  FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $9::text)
 RETURNING o.i;
 -- erase
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $3::text FOR UPDATE) AS locked)
-DELETE FROM "etl"."import rows" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+DELETE FROM "etl"."import rows" AS t
+ USING (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $3::text)
 RETURNING o.i;
 -- settle_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $9::text FOR NO KEY UPDATE) AS locked)
 UPDATE "etl"."import rows" AS t
    SET "status" = o.word::text,
        "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
        "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
        "error" = COALESCE(o.error, t."error"),
        "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+  FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $9::text)
 RETURNING o.i;
 -- erase_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
-DELETE FROM "etl"."import rows" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+DELETE FROM "etl"."import rows" AS t
+ USING (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text)
 RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::bigint[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
-       (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'pending'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+       (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- extend
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = (SELECT 'processing'::text) AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $3::text FOR NO KEY UPDATE) AS locked)
-UPDATE "etl"."import rows" AS t SET "locked_until" = clock_timestamp() + $4::bigint * interval '1 microsecond'
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+UPDATE "etl"."import rows" AS t
+   SET "locked_until" = clock_timestamp() + $1::bigint * interval '1 microsecond'
+  FROM (SELECT * FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = o.fence AND t."locked_by" = $4::text)
 RETURNING o.i;
 -- rescue
 WITH stale AS MATERIALIZED (
@@ -124,11 +117,10 @@ SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESC
  WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::bigint[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3 FOR NO KEY UPDATE) AS locked)
-UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = clock_timestamp()
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+UPDATE "etl"."import rows" AS t
+   SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = clock_timestamp()
+  FROM (SELECT * FROM unnest($1::bigint[]) WITH ORDINALITY AS o(k, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3)
 RETURNING o.i;
 -- redrive_all
 WITH revived AS (
@@ -175,41 +167,35 @@ SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoc
    AND ("id") > ($2::uuid)
  ORDER BY "id" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- settle
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence FOR NO KEY UPDATE) AS locked)
 UPDATE "public"."hooks" AS t
    SET "state" = o.word::hook_state,
        "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+  FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence)
 RETURNING o.i;
 -- erase
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence FOR UPDATE) AS locked)
-DELETE FROM "public"."hooks" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+DELETE FROM "public"."hooks" AS t
+ USING (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence)
 RETURNING o.i;
 -- settle_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) AND current_setting('fila.taken', true) = $7::text FOR NO KEY UPDATE) AS locked)
 UPDATE "public"."hooks" AS t
    SET "state" = o.word::hook_state,
        "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+  FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'new' AND current_setting('fila.taken', true) = $7::text)
 RETURNING o.i;
 -- erase_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
-DELETE FROM "public"."hooks" AS t USING mine AS o WHERE t."id" BETWEEN o.k AND o.k
+DELETE FROM "public"."hooks" AS t
+ USING (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'new' AND current_setting('fila.taken', true) = $3::text)
 RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::uuid[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
-       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'new'::hook_state) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'new') FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- extend
 SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
-       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = (SELECT 'sending'::hook_state) AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence OFFSET 0) AS held;
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence) OFFSET 0) AS held;
 -- rescue
 WITH stale AS MATERIALIZED (
   SELECT "id" FROM "public"."hooks"
@@ -236,11 +222,10 @@ SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoc
  WHERE "state" = 'gave up'
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND t."state" = 'gave up' FOR NO KEY UPDATE) AS locked)
-UPDATE "public"."hooks" AS t SET "state" = 'new', "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
- FROM mine AS o WHERE t."id" BETWEEN o.k AND o.k
+UPDATE "public"."hooks" AS t
+   SET "state" = 'new', "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+  FROM (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS o(k, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'gave up')
 RETURNING o.i;
 -- redrive_all
 WITH revived AS (
@@ -266,22 +251,19 @@ SELECT "code", 0, 0, 0, 0, "code" AS fila_1, "cents", (SELECT mark FROM pass) FR
    AND ("code") > ($2::text)
  ORDER BY "code" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- settle_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) AND current_setting('fila.taken', true) = $7::text FOR NO KEY UPDATE) AS locked)
 UPDATE "billing"."payments" AS t
    SET "status" = o.word::text
- FROM mine AS o WHERE t."code" BETWEEN o.k AND o.k
+  FROM (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
+ WHERE t."code" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND current_setting('fila.taken', true) = $7::text)
 RETURNING o.i;
 -- erase_taken
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) AND current_setting('fila.taken', true) = $3::text FOR UPDATE) AS locked)
-DELETE FROM "billing"."payments" AS t USING mine AS o WHERE t."code" BETWEEN o.k AND o.k
+DELETE FROM "billing"."payments" AS t
+ USING (SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."code" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND current_setting('fila.taken', true) = $3::text)
 RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::text[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
-       (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = (SELECT 'pending'::text) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+       (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND (SELECT t."status" = 'pending') FOR NO KEY UPDATE SKIP LOCKED) AS locked;
 -- enqueue
 INSERT INTO "billing"."payments" ("status", "code", "cents")
 SELECT 'pending'::text, o.c0, o.c1
@@ -297,11 +279,10 @@ SELECT "code", 0, 0, 0, 0, "code" AS fila_1, "cents" FROM "billing"."payments"
  WHERE "status" = 'dead'
  ORDER BY "code" LIMIT $1::bigint;
 -- redrive
-WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS o(k, i) ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND t."status" = 'dead' FOR NO KEY UPDATE) AS locked)
-UPDATE "billing"."payments" AS t SET "status" = 'pending'
- FROM mine AS o WHERE t."code" BETWEEN o.k AND o.k
+UPDATE "billing"."payments" AS t
+   SET "status" = 'pending'
+  FROM (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS o(k, i) ORDER BY k) AS o
+ WHERE t."code" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'dead')
 RETURNING o.i;
 -- redrive_all
 WITH revived AS (
@@ -380,7 +361,8 @@ DELETE FROM "etl"."import rows" AS t
  WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3
 RETURNING :i;
 -- extend
-UPDATE "etl"."import rows" AS t SET "locked_until" = :now + :lease
+UPDATE "etl"."import rows" AS t
+   SET "locked_until" = :now + :lease
  WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
 RETURNING :i;
 -- rescue
@@ -410,7 +392,8 @@ SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESC
  WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
  ORDER BY "id" LIMIT :n;
 -- redrive
-UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
+UPDATE "etl"."import rows" AS t
+   SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
  WHERE t."id" = :k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
 RETURNING :i;
 -- redrive_all
@@ -455,7 +438,8 @@ SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billin
  WHERE "status" = 'dead'
  ORDER BY "code" LIMIT :n;
 -- redrive
-UPDATE "billing"."payments" AS t SET "status" = 'pending'
+UPDATE "billing"."payments" AS t
+   SET "status" = 'pending'
  WHERE t."code" = :k AND t."status" = 'dead'
 RETURNING :i;
 -- redrive_all
@@ -513,7 +497,8 @@ DELETE FROM "fleeting" AS t
  WHERE t."code" = :k AND t."status" = 'pending'
 RETURNING :i;
 -- extend
-UPDATE "fleeting" AS t SET "lease_until" = :now + :lease
+UPDATE "fleeting" AS t
+   SET "lease_until" = :now + :lease
  WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
 RETURNING :i;
 -- rescue

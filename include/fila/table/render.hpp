@@ -146,8 +146,8 @@ private:
         macros["ordinal"] = d_.ordinal;
         macros["among_next"] = among("next");
         macros["among_stale"] = among("stale");
-        macros["mine"] = d_.arrays ? " FROM mine AS o WHERE t.{key} BETWEEN o.k AND o.k"
-                                   : " WHERE t.{key} = :k AND {owned}";
+        macros["mine"] =
+            d_.arrays ? "t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned})" : "t.{key} = :k AND {owned}";
         sql_.types = {{"after_key", key_type()}, {"after_due", "text"}, {"owner", "text"}, {"guard", "text"}};
         macros["o_keys"] = rows({{"k", key_type()}, {"fence", "bigint"}});
         macros["o_redrive"] = rows({{"k", key_type()}});
@@ -185,18 +185,13 @@ private:
     }
     /// Who may settle: the fence, the owner, the state. They are compared in the statement that writes.
     void guards() {
-        // Not a literal where rows are found by key: a partial index on the status must not seem the shorter
-        // way.
-        auto const status = [&](std::string const& word) {
-            return "t.{status} = " + (d_.arrays ? "(SELECT " + word + "{cast})" : word) + "{fixed_t}";
-        };
-        leased_ = status("{processing}");
+        leased_ = "t.{status} = {processing}{fixed_t}";
         if constexpr (can::fence_column)
             leased_ += " AND t.{fence} = {o}fence";
         else if constexpr (can::age_column)
             leased_ += " AND " + d_.micros("t.{updated_at}") + " = {o}fence";
         if constexpr (can::owner_column) leased_ += " AND t.{owner} = :owner";
-        sql_.macros["takeable"] = taken_ = status("{pending}");
+        sql_.macros["takeable"] = taken_ = "t.{status} = {pending}{fixed_t}";
         if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
     }
     /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns. Without

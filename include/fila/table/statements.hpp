@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Every SQL statement of the SQL stores, written once, to be read as SQL. See sql_template.hpp for the holes.
 //
-// Many rows at once: PostgreSQL joins arrays as `o` and locks in key order, so that settles and extends never
-// deadlock. LATERAL with a lock leaves the planner one way: a lookup by key for each row that was sent. So
-// does BETWEEN with one key at both ends; with a plain join it may read the whole table, in the order of the
-// keys. SQLite saves no round trips that way and runs the statement once a row: {o}word is o.word there and
-// :word here.
+// Many rows at once: PostgreSQL joins arrays as `o`, in key order, so that settles and extends lock in that
+// order and never deadlock. The join is written so that the planner has one way, a lookup by key for each row
+// that was sent: an array of one key can neither be hashed nor merged, and what a subquery asks is no reason
+// to begin with the table, or with a partial index on the status. SQLite saves no round trips that way and
+// runs the statement once a row: {o}word is o.word there and :word here.
 #pragma once
 
 #include <fila/table/statement.hpp>
@@ -72,39 +72,34 @@ inline constexpr std::string_view take = R"({pass}SELECT {returning} FROM {table
 // What a transaction held that had to be rolled back: those of the rows that nobody else has, or has changed.
 inline constexpr std::string_view take_again =
     R"(SELECT {ordinal}, set_config('fila.taken', :guard, true) FROM {o_redrive} CROSS JOIN LATERAL
-       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {takeable} FOR NO KEY UPDATE SKIP LOCKED) AS locked)";
+       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {takeable}) FOR NO KEY UPDATE SKIP LOCKED) AS locked)";
 
-inline constexpr std::string_view settle = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM {o_settle} ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
-}UPDATE {table} AS t
+inline constexpr std::string_view settle = R"(UPDATE {table} AS t
    SET {status} = {o}word{cast}{failures?,
        {failures} = COALESCE(t.{failures}, 0) + CASE WHEN t.{failures} {full} THEN 0 ELSE {o}failure END}{due_at?,
        {due_at} = CASE WHEN {o}delay IS NULL THEN t.{due_at} ELSE {later} END}{last_error?,
        {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
-       {updated_at} = {ticked_t}}{outputs}
-{mine}
+       {updated_at} = {ticked_t}}{outputs}{postgres?
+  FROM (SELECT * FROM {o_settle} ORDER BY k) AS o}
+ WHERE {mine}
 RETURNING {ordinal})";
 
-inline constexpr std::string_view erase = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM {o_keys} ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR UPDATE) AS locked)
-}DELETE FROM {table} AS t{postgres? USING mine AS o WHERE t.{key} BETWEEN o.k AND o.k}{sqlite?
- WHERE t.{key} = :k AND {owned}}
+inline constexpr std::string_view erase = R"(DELETE FROM {table} AS t{postgres?
+ USING (SELECT * FROM {o_keys} ORDER BY k) AS o}
+ WHERE {mine}
 RETURNING {ordinal})";
 
-inline constexpr std::string_view extend = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM {o_keys} ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
-}UPDATE {table} AS t SET {lease_until} = {until}
-{mine}
+inline constexpr std::string_view extend = R"(UPDATE {table} AS t
+   SET {lease_until} = {until}{postgres?
+  FROM (SELECT * FROM {o_keys} ORDER BY k) AS o}
+ WHERE {mine}
 RETURNING {ordinal})";
 
 // Without a lease column nothing can be extended: the age is the fence, and moving it would lose the row to
 // ourselves. This only tells whose the row is.
 inline constexpr std::string_view still_ours =
     R"(SELECT {ordinal} FROM {postgres?{o_keys} CROSS JOIN LATERAL
-       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} OFFSET 0) AS held}{sqlite?{table} AS t
+       (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {owned}) OFFSET 0) AS held}{sqlite?{table} AS t
  WHERE t.{key} = :k AND {owned}})";
 
 // The largest values of the integer types. Who else writes the column may have left one there, and a claim
@@ -154,11 +149,10 @@ inline constexpr std::string_view dead_letters = R"(SELECT {returning}{last_erro
  WHERE {status} = {dead}{fixed}
  ORDER BY {key} LIMIT :n)";
 
-inline constexpr std::string_view redrive = R"({postgres?WITH mine AS MATERIALIZED (
-  SELECT o.* FROM (SELECT * FROM {o_redrive} ORDER BY o.k) AS o CROSS JOIN LATERAL
-         (SELECT FROM {table} AS t WHERE t.{key} = o.k AND {owned} FOR NO KEY UPDATE) AS locked)
-}UPDATE {table} AS t SET {revived}
-{mine}
+inline constexpr std::string_view redrive = R"(UPDATE {table} AS t
+   SET {revived}{postgres?
+  FROM (SELECT * FROM {o_redrive} ORDER BY k) AS o}
+ WHERE {mine}
 RETURNING {ordinal})";
 
 inline constexpr std::string_view redrive_all = R"({postgres?WITH revived AS (

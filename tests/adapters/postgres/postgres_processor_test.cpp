@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The processor over PostgreSQL: leases and transactions end to end, with handlers that misbehave.
+#include "adapters/postgres/server_log.hpp"
 #include "adapters/postgres/tasks_table.hpp"
 #include "support/catch.hpp"
 #include "support/pooler.hpp"
@@ -9,6 +10,7 @@
 #include <fila/retry/fixed_delay.hpp>
 #include <fila/retry/no_retry.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -31,6 +33,36 @@ TEST_CASE("a leased drain by four threads does each row once") {
     CHECK(report.completed == 300);
     CHECK(calls == 300);
     CHECK(box.get<int>("SELECT count(*) FROM {s}.tasks WHERE status = 'completed' AND fence = 1") == 300);
+}
+
+namespace {
+
+/// Statements that the server is sent to drain a table, from the processor's first to its last.
+template <class Strategy>
+std::size_t statements_for(int rows, std::size_t batch, Strategy strategy) {
+    Sandbox box;
+    create_tasks(box, rows);
+    TaskStore store{config(box, 2, box.role({"SET log_statement = 'all'"})), tasks(box.name("tasks"))};
+    auto const sent = [&] {
+        return std::ranges::count_if(logged(box.schema()), [](std::string const& line) {
+            return contains(line, "LOG:  execute") || contains(line, "LOG:  statement");
+        });
+    };
+    auto const before = sent();
+    fila::Processor processor{store, fila::InlineExecutor{}, [](Task const&) {}, strategy,
+                              fila::Pace{.batch = batch}};
+    REQUIRE(processor.drain().completed == static_cast<std::size_t>(rows));
+    return static_cast<std::size_t>(sent() - before);
+}
+
+}  // namespace
+
+// Each is a round trip, and outside a transaction a commit too.
+TEST_CASE("what is sent: a claim and a settle a batch; four statements a row in a transaction of its own") {
+    constexpr std::size_t around = 6;  // a second connection, a rescue, a last look
+    CHECK(statements_for(1000, 100, fila::Leased{}) <= 2 * 10 + around);
+    CHECK(statements_for(100, 1, fila::Leased{}) <= 2 * 100 + around);
+    CHECK(statements_for(100, 1, fila::InTransaction{}) <= 4 * 100 + around);
 }
 
 TEST_CASE("under InTransaction what a handler writes and its row's status commit together, or neither does") {
