@@ -107,6 +107,55 @@ class Bench(Contestants):
             Goal("fila, batch 1, 8 slots", "pg-boss, fetch 1"),
             Goal("fila, batch 1, 8 slots", "River, default", 2, 3)])
 
+    def enqueue(self):
+        rows = 10_000 if self.quick else 100_000
+        theirs = self.on_database
+
+        def ours(callers):
+            def measured():
+                self.fill("jobs", 0)
+                return self.ours("bench_postgres", do="enqueue", conninfo=self.conninfo, table="jobs", rows=rows,
+                                 callers=callers)
+            return measured
+
+        contestants = {
+            "fila": ours(1),
+            "fila, 2 callers": ours(2),
+            "graphile-worker, addJobs": theirs("graphile", "enqueue", 50_000),
+            "pg-boss, insert": theirs("boss", "enqueue", 50_000),
+            "River, InsertManyFast": theirs("river", "enqueue", 50_000),
+            "Procrastinate, batch_defer": theirs("procrastinate", "enqueue", 5_000, program="procrastinate_jobs"),
+            "PgQueuer, enqueue": theirs("pgqueuer", "enqueue", 30_000, program="pgqueuer_jobs"),
+        }
+        yield Scenario("many rows, each in its best way", contestants,
+                       [Goal("fila", who, 2, 3) for who in list(contestants)[2:]])
+
+    def notify(self):
+        jobs = 20 if self.quick else 100
+        theirs = self.on_database
+
+        def ours(what):
+            def measured():
+                self.fill("jobs", 0)
+                return self.ours("bench_notify", do=what, conninfo=self.conninfo, jobs=jobs)
+            return measured
+
+        contestants = {
+            "floor: insert, notify, wake": ours("floor"),
+            "the same, and a claim": ours("claim"),
+            "fila": ours("fila"),
+            "fila, the same store object": ours("local"),
+            "graphile-worker": theirs("graphile", "notify", jobs),
+            "pg-boss": theirs("boss", "notify", jobs),
+            "River": theirs("river", "notify", jobs),
+            "Procrastinate": theirs("procrastinate", "notify", jobs, program="procrastinate_jobs"),
+            "PgQueuer": theirs("pgqueuer", "notify", jobs, program="pgqueuer_jobs"),
+        }
+        floor, claim, fila, local, *peers = contestants
+        yield Scenario("enqueue to start on an idle queue, median", contestants, [
+            Goal(fila, floor, most=1.3), Goal(fila, claim), Goal(local, floor),
+            *(Goal(fila, who, most=1) for who in peers)], "ms")
+
     # ---- SQLite ---------------------------------------------------------------------------------
 
     def sqlite(self):
@@ -269,8 +318,8 @@ class Bench(Contestants):
         pyplot.close(figure)
 
 
-SUITES = {"postgres": Bench.postgres, "postgres_peers": Bench.postgres_peers, "sqlite": Bench.sqlite,
-          "in_process": Bench.in_process}
+SUITES = {suite.__name__: suite for suite in (
+    Bench.postgres, Bench.postgres_peers, Bench.enqueue, Bench.notify, Bench.sqlite, Bench.in_process)}
 
 
 def main():

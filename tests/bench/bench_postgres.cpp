@@ -5,7 +5,7 @@
 //   do=sql                      prints the statements that the store sends, one JSON object
 //   do=drain strategy=leased|in-transaction batch=N slots=N connections=N
 //                               drains it with a handler that does nothing
-//   do=enqueue rows=N bytes=N   enqueues by the library
+//   do=enqueue rows=N bytes=N callers=N   enqueues by the library, from so many threads
 //
 // jobs is the ready-made job table; payments is a table with a status column as somebody has one, whose rows stay.
 #include "bench/bench_options.hpp"
@@ -18,6 +18,7 @@
 #include <ranges>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -108,8 +109,11 @@ void work(T const& table, Options const& o) {
     auto const what = o.text("do"), conninfo = o.text("conninfo", "");
     if (what == "sql") return print_sql(table);
     if (what == "fill") return fill(table, o, conninfo);
+    auto const callers = count(o, "callers", 1);
     fila::postgres::PostgresStore store{
-        {.conninfo = conninfo, .connections = count(o, "connections", 1)}, table, fila::OnStart::nothing};
+        {.conninfo = conninfo, .connections = count(o, "connections", static_cast<long>(callers))},
+        table,
+        fila::OnStart::nothing};
     if (what == "drain") {
         auto const slots = count(o, "slots", 0);
         if (slots == 0) return drain(store, fila::InlineExecutor{}, o);
@@ -117,13 +121,16 @@ void work(T const& table, Options const& o) {
     }
     if (what == "enqueue") {
         using Row = typename T::row_type;
-        auto const n = count(o, "rows", 100'000);
+        auto const each = count(o, "rows", 100'000) / callers;
         auto const text = payload(count(o, "bytes", 120));
-        auto rows = std::views::iota(std::size_t{0}, n) |
+        auto rows = std::views::iota(std::size_t{0}, each) |
                     std::views::transform([&](std::size_t) { return Row{0, text}; });
         auto const start = Steady::now();
-        store.enqueue(rows);
-        return print_rate(n, seconds_since(start));
+        {
+            std::vector<std::jthread> threads;
+            for (std::size_t i = 0; i < callers; ++i) threads.emplace_back([&] { store.enqueue(rows); });
+        }
+        return print_rate(each * callers, seconds_since(start));
     }
     throw std::invalid_argument{"do=" + what};
 }

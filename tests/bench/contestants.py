@@ -133,7 +133,10 @@ class Contestants:
             for statement in (f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", f"CREATE DATABASE {name}"):
                 run([needs("psql"), "-q", "-d", self.conninfo, "-c", statement])
             environment |= {"PGHOST": server["host"], "PGUSER": server["user"], "PGDATABASE": name}
-        return json.loads(run([*command, *arguments], env=environment, timeout=300))["rate"]
+        try:
+            return json.loads(run([*command, *arguments], env=environment, timeout=300))["rate"]
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            raise Absent(f"failed: {last_line(error)}") from error
 
     def command(self, name, program):
         if self.quick:

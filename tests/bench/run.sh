@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Measures fila against what one would otherwise write or use, on this machine, side by side:
 #
-#   tests/bench/run.sh [--quick] [--rounds N] [SUITE…]     suites: postgres postgres_peers sqlite in_process
+#   tests/bench/run.sh [--quick] [--rounds N] [SUITE…]
+#
+# Suites: postgres postgres_peers enqueue notify sqlite in_process; all of them if none is named.
 #
 # Builds with -O2 in build/bench, starts a PostgreSQL of its own that syncs to disk, runs each pair by turns, and prints
 # tables of medians and ratios; build/bench/results has them as JSON and as plots. Peers are installed by name (npm, PyPI,
