@@ -103,6 +103,7 @@ public:
 
     // ---- the whole ------------------------------------------------------------------------------
 
+    /// Ends every wait. Nothing comes in any more; may be called again.
     void close() {
         {
             std::lock_guard lock{mutex_};
@@ -112,19 +113,23 @@ public:
         ready_.cv.notify_all();
         wake_subscribers();
     }
+    /// Whether `close` was called; there may still be items.
     [[nodiscard]] bool closed() const {
         std::lock_guard lock{mutex_};
         return closed_;
     }
+    /// Items inside just now; other threads may have changed it by the time that it is read.
     [[nodiscard]] std::size_t size() const {
         std::lock_guard lock{mutex_};
         return items_.size();
     }
+    /// The most that can be inside: what the constructor was given.
     [[nodiscard]] std::size_t capacity() const noexcept { return items_.capacity(); }
 
     /// An input range that takes the items out and ends when the channel is closed and empty. `begin` waits
     /// for the first item. Several threads may each have a range of their own: each item goes to one of them.
     [[nodiscard]] iterator begin() { return iterator{*this}; }
+    /// Reached when the channel is closed and nothing is left.
     [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
     /// `callback` is called after each push, and at `close`, by the thread that did it, until what is
@@ -236,6 +241,7 @@ public:
     using pointer = T*;
 
     iterator() = default;
+    /// Waits for the first item.
     explicit iterator(Channel& channel) : place_{std::make_shared<Place>(channel)} {}
 
     [[nodiscard]] T& operator*() const noexcept { return *place_->item; }

@@ -25,7 +25,7 @@ struct InTransaction {
 
     template <class S>
     struct Grant {
-        std::optional<typename S::transaction_type> transaction;
+        std::optional<typename S::transaction_type> transaction;  ///< empty: no connection was free
     };
     static constexpr bool shared = false;
 

@@ -20,10 +20,11 @@ namespace fila::inline v1 {
 ///   fila::Processor p{store, fila::ThreadPool{8}, send, fila::Leased{.lease = 30s}};
 struct Leased {
     using policy_role = claim_role;
-    Duration lease = std::chrono::minutes{5};
-    Duration heartbeat{};
-    std::uint32_t max_crashes = 5;
+    Duration lease = std::chrono::minutes{5};  ///< how long a row is ours; at least 1 ms
+    Duration heartbeat{};                      ///< how often leases are extended; zero: a third of the lease
+    std::uint32_t max_crashes = 5;  ///< the crash at which a row is dead-lettered instead of requeued
 
+    /// How often leases are extended.
     [[nodiscard]] Duration beat() const noexcept {
         return heartbeat > Duration::zero() ? heartbeat : lease / 3;
     }

@@ -25,10 +25,12 @@ class ManualClock {
 public:
     using policy_role = clock_role;
 
+    /// It is `start` until it is moved.
     explicit ManualClock(TimePoint start = TimePoint{}) : state_{std::make_shared<State>(start)} {}
 
     [[nodiscard]] TimePoint now() const noexcept { return TimePoint{Duration{state_->now.load()}}; }
 
+    /// As `advance_to`, from now.
     void advance(Duration d) const { advance_to(later(now(), d)); }
     /// Time never goes back: a moment that has passed changes nothing. When this returns, whoever waited for
     /// a moment up to `t` has been notified. Not to be called under a lock that somebody waits with on this

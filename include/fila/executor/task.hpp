@@ -10,8 +10,10 @@ namespace fila::inline v1 {
 /// until there is nothing left to do. Posted once per wake of a worker, never once per row.
 class Task {
 public:
+    /// The engine's own.
     explicit Task(detail::Lane& lane) noexcept : lane_{&lane} {}
 
+    /// Works until there is nothing left to do.
     void operator()() const noexcept {
         while (lane_->step().kind == Step::again) {}
     }

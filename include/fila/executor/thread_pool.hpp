@@ -33,6 +33,7 @@ namespace fila::inline v1 {
 ///   fila::Processor p{store, pool, handler};
 class ThreadPool {
 public:
+    /// More are taken for a slip: a negative number, or a count of rows.
     static constexpr std::size_t max_threads = 10'000;
 
     /// Throws ConfigError if `threads` is 0 or more than max_threads, std::system_error if the system gives

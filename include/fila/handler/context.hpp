@@ -40,6 +40,7 @@ inline constexpr bool never = false;
 /// Thread safety: const members may be called from any thread while the handler runs.
 class Context {
 public:
+    /// The engine's own.
     Context(detail::RowSource& source, std::size_t row, History history, TimePoint deadline) noexcept
         : source_{&source}, row_{row}, history_{history}, deadline_{deadline} {}
     Context(Context const&) = delete;
@@ -47,10 +48,12 @@ public:
 
     /// The number of this attempt, from 1. Crashes count.
     [[nodiscard]] std::uint32_t attempt() const noexcept { return history_.attempt(); }
+    /// What the row has been through before this attempt.
     [[nodiscard]] History const& history() const noexcept { return history_; }
     /// When the row's time limit passes, on the processor's clock; TimePoint::max() if it has none.
     [[nodiscard]] TimePoint deadline() const noexcept { return deadline_; }
 
+    /// Whether there is a reason to stop; as cheap as `stop_reason`.
     [[nodiscard]] bool stop_requested() const noexcept { return stop_reason() != StopReason::none; }
     /// Cheap enough for a tight loop, and exact: it compares the clock with the deadline itself.
     [[nodiscard]] StopReason stop_reason() const noexcept { return source_->stop_reason(row_); }
@@ -78,14 +81,19 @@ private:
 /// The same for handlers of a span of rows: each question is asked of one of them.
 class BatchContext {
 public:
+    /// The engine's own.
     BatchContext(detail::RowSource& source, std::size_t first, std::span<History const> histories) noexcept
         : source_{&source}, first_{first}, histories_{histories} {}
     BatchContext(BatchContext const&) = delete;
     BatchContext& operator=(BatchContext const&) = delete;
 
+    /// Rows of the span; each `i` below is less.
     [[nodiscard]] std::size_t size() const noexcept { return histories_.size(); }
+    /// The number of this attempt of row `i`, from 1. Crashes count.
     [[nodiscard]] std::uint32_t attempt(std::size_t i) const noexcept { return histories_[i].attempt(); }
+    /// What row `i` has been through before this attempt.
     [[nodiscard]] History const& history(std::size_t i) const noexcept { return histories_[i]; }
+    /// Why the handler should leave row `i` alone; `none`: it need not.
     [[nodiscard]] StopReason stop_reason(std::size_t i) const noexcept {
         return source_->stop_reason(first_ + i);
     }
@@ -96,6 +104,7 @@ public:
         return false;
     }
 
+    /// The open transaction that holds the rows, under InTransaction only.
     template <class T = void>
     void transaction() const {
         static_assert(
@@ -115,6 +124,7 @@ private:
 template <class Base, class Transaction>
 class InTransactionContext : public Base {
 public:
+    /// The engine's own.
     template <class... Args>
     explicit InTransactionContext(Transaction& transaction, Args&&... args)
         : Base{std::forward<Args>(args)...}, transaction_{&transaction} {}

@@ -42,7 +42,9 @@ public:
         return std::min(n, free);
     }
     void release(std::size_t n) noexcept { free_ += n; }
+    /// What the constructor was given.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    /// Slots that are free just now; a hint where several threads take them.
     [[nodiscard]] std::size_t available() const noexcept { return free_.load(); }
 
 private:

@@ -13,14 +13,14 @@ namespace fila::inline v1 {
 /// What has happened so far. Rows in hand are `claimed - settled.applied() - settled.lost -
 /// settled.in_doubt`, as long as nothing is abandoned.
 struct Totals {
-    std::size_t claimed = 0;
-    RowsSettled settled;
-    std::size_t failed_attempts = 0;
-    std::size_t leases_lost = 0;  ///< of rows in hand; their settles may add to `settled.lost` later
-    std::size_t rescued = 0;      ///< rows of the dead that are pending again
-    std::size_t crashed_out = 0;  ///< rows of the dead that were dead-lettered at the crash cap
-    std::size_t faults = 0;       ///< failed calls of the store
-    std::size_t stops = 0;        ///< runs that began to end
+    std::size_t claimed = 0;          ///< rows that became ours, repeats included
+    RowsSettled settled;              ///< by what became of them
+    std::size_t failed_attempts = 0;  ///< of handlers, and of rows that could not be decoded
+    std::size_t leases_lost = 0;      ///< of rows in hand; their settles may add to `settled.lost` later
+    std::size_t rescued = 0;          ///< rows of the dead that are pending again
+    std::size_t crashed_out = 0;      ///< rows of the dead that were dead-lettered at the crash cap
+    std::size_t faults = 0;           ///< failed calls of the store
+    std::size_t stops = 0;            ///< runs that began to end
 };
 
 /// A handle: copies share the numbers, so keep one and give the other away. One may serve several processors.
@@ -51,6 +51,7 @@ public:
     void operator()(Faulted const&) const noexcept { add(n_->faults, 1); }
     void operator()(Stopping const&) const noexcept { add(n_->stops, 1); }
 
+    /// The sums up to now, of all processors and copies that share them.
     [[nodiscard]] Totals totals() const noexcept {
         return {.claimed = n_->claimed,
                 .settled = {.completed = n_->completed,

@@ -30,11 +30,13 @@ public:
         if (!state_->channel.try_push(e.failure)) state_->dropped.fetch_add(1, std::memory_order_relaxed);
     }
 
+    /// Where the failures come out. It lives as long as a copy of the stream.
     [[nodiscard]] Channel<Failure>& channel() const noexcept { return state_->channel; }
     /// Failures that nobody will read: they came while the channel was full, or closed.
     [[nodiscard]] std::size_t dropped() const noexcept {
         return state_->dropped.load(std::memory_order_relaxed);
     }
+    /// Lets readers end when they have read the rest; later failures are dropped.
     void close() const { state_->channel.close(); }
 
 private:

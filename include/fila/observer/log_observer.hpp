@@ -16,8 +16,10 @@
 
 namespace fila::inline v1 {
 
+/// How much a line matters, the least first.
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
+/// The enumerator's name.
 [[nodiscard]] constexpr char const* to_string(LogLevel level) noexcept {
     switch (level) {
         case LogLevel::debug:
@@ -32,6 +34,7 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
     return "?";
 }
 
+/// What is said, and how often.
 struct LogOptions {
     LogLevel level = LogLevel::info;  ///< nothing below it is said
     /// A fault that repeats the last one word by word is said again after this long, with the number left

@@ -21,6 +21,7 @@ class ObserverGroup {
 public:
     using policy_role = observer_role;
 
+    /// Owns the members; they hear in this order.
     explicit ObserverGroup(Os... members) : members_{std::move(members)...} {}
 
     template <class Event>

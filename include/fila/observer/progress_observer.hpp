@@ -13,6 +13,7 @@
 
 namespace fila::inline v1 {
 
+/// How far it is, all processors together that share the observer.
 struct Progress {
     std::size_t claimed = 0;  ///< rows that became ours, repeats included
     std::size_t done = 0;     ///< completed and discarded
@@ -20,6 +21,7 @@ struct Progress {
     std::size_t dead = 0;     ///< given up
     Duration elapsed{};       ///< since the observer was made
 
+    /// Over the whole time; 0 at the very start.
     [[nodiscard]] double done_per_second() const noexcept {
         auto const seconds = std::chrono::duration<double>{elapsed}.count();
         return seconds > 0 ? static_cast<double>(done) / seconds : 0;
@@ -49,6 +51,7 @@ public:
         // Whoever finds another thread showing has nothing to add but a number that comes next time.
         if (std::unique_lock lock{state_->mutex, std::try_to_lock}; lock) state_->show_if_due();
     }
+    /// Shows what it is now, whether or not anything has happened.
     void flush() const {
         std::lock_guard guard{state_->mutex};
         state_->show_now(state_->clock.now());

@@ -17,6 +17,7 @@ namespace fila::inline v1 {
 ///   auto const h = processor.health();
 ///   bool const ready = h.running && h.claim.consecutive_errors < 5 && h.oldest_in_flight < 10min;
 struct Health {
+    /// How calls of one kind fare.
     struct Verb {
         std::optional<Duration> since;    ///< the last call that worked; nothing: none in this run so far
         unsigned consecutive_errors = 0;  ///< since then

@@ -12,12 +12,12 @@ namespace fila::inline v1 {
 /// claimed == completed + retried + snoozed + released + discarded + dead_lettered + lost + in_doubt +
 /// unsettled.
 struct Report {
-    std::size_t claimed = 0;
-    std::size_t completed = 0;
-    std::size_t retried = 0;  ///< failures that will be tried again
-    std::size_t snoozed = 0;
-    std::size_t released = 0;  ///< given back unstarted by a stop
-    std::size_t discarded = 0;
+    std::size_t claimed = 0;        ///< rows that became ours, repeats included
+    std::size_t completed = 0;      ///< by handlers; a status word of their own included
+    std::size_t retried = 0;        ///< failures that will be tried again
+    std::size_t snoozed = 0;        ///< put off by handlers, nothing spent
+    std::size_t released = 0;       ///< given back unstarted by a stop
+    std::size_t discarded = 0;      ///< finished by handlers without being done
     std::size_t dead_lettered = 0;  ///< by handlers and the retry policy; the crash cap's are in rescued_dead
     std::size_t lost = 0;           ///< the lease was lost: somebody else owns the row now, or it is gone
     std::size_t in_doubt = 0;   ///< the answer of the settle was lost, and a repeat found nothing to change
@@ -33,12 +33,14 @@ struct Report {
     [[nodiscard]] std::size_t settled() const noexcept {
         return completed + retried + snoozed + released + discarded + dead_lettered;
     }
+    /// Counts one answer of the store. The engine's own.
     void add(RowsSettled const& s) noexcept {
         completed += s.completed, retried += s.retried, snoozed += s.snoozed, released += s.released;
         discarded += s.discarded, dead_lettered += s.dead_lettered, lost += s.lost, in_doubt += s.in_doubt;
     }
 };
 
+/// The name that it has where only a drain is meant.
 using DrainReport = Report;
 
 /// Where a drain ends.
@@ -50,8 +52,9 @@ enum class DrainUntil {
                    ///< retry policy gives it up: hours, with the default; choose one for a command-line tool
 };
 
+/// How far a drain goes, and for how long.
 struct DrainOptions {
-    DrainUntil until = DrainUntil::pass_over;
+    DrainUntil until = DrainUntil::pass_over;  ///< one pass over the table, or more
     /// After this the drain stops in order: no more claims, handlers in flight are told (reason: timeout).
     Duration time_limit = forever;
 };

@@ -52,6 +52,7 @@ public:
         pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
+    /// Tripped by the first of the signals.
     [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
     /// The number of the signal that requested the stop, 0 if none has come.
     [[nodiscard]] int signal() const noexcept { return signal_; }

@@ -16,8 +16,9 @@ struct time_limit_role;
 ///   fila::Processor p{store, pool, handler, fila::TimeLimit{.per_row = 30s}};
 struct TimeLimit {
     using policy_role = time_limit_role;
-    Duration per_row = forever;
+    Duration per_row = forever;  ///< at least 1 ms; forever: no limit
 
+    /// Throws ConfigError naming the field that makes no sense.
     void validate() const {
         if (per_row < std::chrono::milliseconds{1})
             throw ConfigError{"fila: wrong configuration:\n  TimeLimit::per_row must be at least 1 ms"};

@@ -26,9 +26,9 @@ struct ExponentialBackoff {
     using policy_role = retry_role;
     using needs = fila::needs<ability::delay, ability::failures>;
 
-    Duration base = std::chrono::seconds{1};
-    double factor = 2;
-    Duration cap = std::chrono::hours{1};
+    Duration base = std::chrono::seconds{1};  ///< the wait after the first failure
+    double factor = 2;                        ///< each wait is so many times the one before
+    Duration cap = std::chrono::hours{1};     ///< no wait is longer, jitter aside
     /// Handler runs that may fail, the first one included: 1 means no retry.
     std::uint32_t max_attempts = 20;
     /// A fraction of the wait: 0.2 spreads 10 s over 8 s … 12 s.

@@ -19,7 +19,7 @@ struct FixedDelay {
     using policy_role = retry_role;
     using needs = fila::needs<ability::delay, ability::failures>;
 
-    Duration delay = std::chrono::seconds{1};
+    Duration delay = std::chrono::seconds{1};  ///< between an attempt and the next: more than zero
     /// Handler runs that may fail, the first one included: 1 means no retry.
     std::uint32_t max_attempts = 20;
 

@@ -44,15 +44,17 @@ class ChannelStore {
 public:
     using row_type = std::conditional_t<std::copyable<T>, T, Lent<T>>;
     using key_type = std::int64_t;  ///< from 1, in the order of the channel
+    /// Where a pass stands, and when it began: it takes only rows that were due then.
     struct cursor_type {
-        std::optional<TimePoint> start;
-        std::optional<detail::RowPosition> position;
+        std::optional<TimePoint> start;               ///< empty: the pass has not begun
+        std::optional<detail::RowPosition> position;  ///< of the last row met
         friend bool operator==(cursor_type const&, cursor_type const&) = default;
     };
     using batch_type = Batch<row_type, key_type>;
     using settlement_type = Settlement<row_type, key_type>;
     using dead_letter_type = DeadLetter<row_type, key_type>;
 
+    /// Keeps dead letters, to be looked at and redriven. The channel must outlive the store.
     explicit ChannelStore(Channel<T>& channel, C clock = {})
         : ChannelStore{channel, nullptr, std::move(clock)} {}
     /// `on_dead` takes each dead letter, which the store then forgets; called by the thread that settles,

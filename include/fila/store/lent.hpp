@@ -15,10 +15,12 @@ namespace fila::inline v1 {
 template <class T>
 class Lent {
 public:
+    /// Takes the thing in.
     explicit Lent(T item) : item_{std::make_shared<T>(std::move(item))} {}
 
     [[nodiscard]] T& operator*() const noexcept { return *item_; }
     [[nodiscard]] T* operator->() const noexcept { return item_.get(); }
+    /// The thing itself, for handlers that take a `T&` or a `T const&`.
     operator T&() const noexcept { return *item_; }
 
 private:

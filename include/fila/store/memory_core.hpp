@@ -24,17 +24,17 @@ namespace fila::inline v1 {
 /// A row of a MemoryStore as it stands, for tests and for people.
 template <class Row>
 struct MemoryRow {
-    std::int64_t key = 0;
-    Row row;
-    RowState state = RowState::pending;
-    bool locked = false;  ///< by an open transaction
-    std::int64_t fence = 0;
-    History history{};
-    std::int64_t priority = 0;
-    TimePoint due{};
-    TimePoint lease_until{};  ///< means something while the row is processing
-    std::string error{};      ///< why the last attempt failed, or the row was discarded
-    std::string word{};       ///< the handler's own final status: complete("paid")
+    std::int64_t key = 0;                ///< from 1, never used again
+    Row row;                             ///< as it was put in, or as the last handler left it
+    RowState state = RowState::pending;  ///< finished ones: see MemoryOptions
+    bool locked = false;                 ///< by an open transaction
+    std::int64_t fence = 0;              ///< of the last claim
+    History history{};                   ///< failures and crashes so far
+    std::int64_t priority = 0;           ///< smaller goes first
+    TimePoint due{};                     ///< not claimed before
+    TimePoint lease_until{};             ///< means something while the row is processing
+    std::string error{};                 ///< why the last attempt failed, or the row was discarded
+    std::string word{};                  ///< the handler's own final status: complete("paid")
 };
 
 namespace detail {

@@ -28,6 +28,7 @@
 
 namespace fila::inline v1 {
 
+/// What a MemoryStore keeps, and how much of it at once.
 struct MemoryOptions {
     /// Keep completed and discarded rows, to look at them with find(). Otherwise they are erased.
     bool keep_finished = false;
@@ -50,8 +51,8 @@ public:
 
     /// Where a pass stands, and when it began: it takes only rows that were due then.
     struct cursor_type {
-        std::optional<TimePoint> start;
-        std::optional<detail::RowPosition> position;
+        std::optional<TimePoint> start;               ///< empty: the pass has not begun
+        std::optional<detail::RowPosition> position;  ///< of the last row met
         friend bool operator==(cursor_type const&, cursor_type const&) = default;
     };
     using request_type = ClaimRequest<cursor_type>;
@@ -59,6 +60,7 @@ public:
     using ticket_type = Ticket<key_type>;
     using settlement_type = Settlement<Row, key_type>;
 
+    /// Leases and delays are by `clock`.
     explicit MemoryStore(C clock = {}, MemoryOptions options = {})
         : shared_{std::make_shared<Shared>(std::move(clock), options)} {}
     MemoryStore(MemoryStore&&) noexcept = default;
@@ -120,6 +122,7 @@ public:
         add(copies, options);
         return copies.size();
     }
+    /// The same for rows that are written down: `enqueue({a, b})`.
     std::size_t enqueue(std::initializer_list<Row> rows, EnqueueOptions options = {}) {
         return enqueue(std::span{rows.begin(), rows.size()}, options);
     }

@@ -44,16 +44,22 @@
 
 namespace fila::inline v1 {
 
+/// What handlers of the store see.
 template <class S>
 using row_t = typename S::row_type;
+/// What names a row of the store for ever.
 template <class S>
 using key_t = typename S::key_type;
+/// Where a pass over the store stands.
 template <class S>
 using cursor_t = typename S::cursor_type;
+/// What a claim of the store fills.
 template <class S>
 using batch_t = Batch<row_t<S>, key_t<S>>;
+/// Proof that a row of the store is ours.
 template <class S>
 using ticket_t = Ticket<key_t<S>>;
+/// An outcome on its way to the store.
 template <class S>
 using settlement_t = Settlement<row_t<S>, key_t<S>>;
 
@@ -87,12 +93,14 @@ concept Store = HasClaim<S> && HasSettle<S>;
 
 /// Bounds of one rescue. A row whose crash is its `max_crashes`-th is dead-lettered instead of requeued.
 struct RescueLimits {
-    std::uint32_t max_crashes = 5;
-    std::size_t max_rows = 100;
+    std::uint32_t max_crashes = 5;  ///< at least 1
+    std::size_t max_rows = 100;     ///< of one call; there may be more
 };
+/// What one rescue did.
 struct Rescued {
-    std::size_t requeued = 0;
-    std::size_t dead = 0;
+    std::size_t requeued = 0;  ///< pending again
+    std::size_t dead = 0;      ///< dead-lettered: their crash was the last one allowed
+    /// As many as the limit asked for: there may be more.
     [[nodiscard]] std::size_t rows() const noexcept { return requeued + dead; }
 };
 
@@ -153,10 +161,11 @@ concept NotifyingStore = requires(S& s, std::function<void()> wake) {
 
 /// How rows enter. A delay makes them due later; smaller priorities go first where the store orders by it.
 struct EnqueueOptions {
-    Duration delay{};
-    std::int64_t priority = 0;
+    Duration delay{};           ///< from now, by the store's clock; zero: due at once
+    std::int64_t priority = 0;  ///< no meaning where the store has no order
 };
 
+/// `enqueue(rows, options)` says how many it has put in. A throw may leave some: see the store.
 template <class S>
 concept EnqueuingStore =
     HasRowType<S> && requires(S& s, std::span<row_t<S> const> rows, EnqueueOptions options) {
@@ -167,17 +176,20 @@ concept EnqueuingStore =
 struct Counts {
     std::size_t pending = 0;     ///< that a claim could ever take, due or not
     std::size_t processing = 0;  ///< held by somebody, or left by somebody who died
-    std::size_t dead = 0;
+    std::size_t dead = 0;        ///< dead-lettered and not redriven
+    /// Rows that are not finished.
     [[nodiscard]] std::size_t open() const noexcept { return pending + processing; }
 };
 
+/// A row that was given up, for people.
 template <class Row, class Key>
 struct DeadLetter {
-    Key key;
+    Key key;                 ///< for `redrive`
     std::optional<Row> row;  ///< empty: it could not be decoded, and `error` says why if nothing else does
-    History history;
-    std::string error;
+    History history;         ///< what brought it there
+    std::string error;       ///< why the last attempt failed; empty where the store does not keep it
 };
+/// What the store lists of a row that was given up.
 template <class S>
 using dead_letter_t = DeadLetter<row_t<S>, key_t<S>>;
 

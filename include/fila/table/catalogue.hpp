@@ -12,18 +12,19 @@ namespace fila::inline v1 {
 /// What a driver reads from pg_catalog or from SQLite's pragmas. A list that a database cannot fill stays
 /// empty.
 struct Catalogue {
+    /// One column of the live table.
     struct Column {
-        std::string name;
+        std::string name;  ///< as it is, without quotes
         std::string
             type;  ///< as the database prints it, e.g. "timestamp with time zone", "character varying(20)"
-        bool not_null = false;
+        bool not_null = false;              ///< NULL is refused
         bool has_default = false;           ///< or is an identity, or the rowid
         std::vector<std::string> labels{};  ///< of an enum type, in its order
         std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, where other columns are not
     };
 
-    bool exists = false;
-    std::vector<Column> columns{};
+    bool exists = false;                             ///< false: everything else is empty
+    std::vector<Column> columns{};                   ///< in any order
     std::vector<std::vector<std::string>> unique{};  ///< columns of each primary key and full unique index
     std::vector<std::string> update_triggers{};      ///< that run on UPDATE, by name
     std::vector<std::string> partition_key{};        ///< columns
@@ -36,9 +37,9 @@ struct Catalogue {
 /// One mismatch between a mapping and a live table, or one thing that slows or stops a queue.
 struct Finding {
     bool fatal = false;  ///< the store would not work; the constructor throws all fatal ones at once
-    std::string what;
-    std::string mend;  ///< the statement, or the change of the mapping, that mends it; may be empty. What
-                       ///< follows "   -- " is said to people
+    std::string what;    ///< a sentence for a person
+    std::string mend;    ///< the statement, or the change of the mapping, that mends it; may be empty. What
+                         ///< follows "   -- " is said to people
 };
 
 }  // namespace fila::inline v1

@@ -29,32 +29,42 @@ namespace fila::inline v1 {
 template <class T>
 struct codec {};
 
+/// Integers are 64 bits in the database; one that does not fit throws std::out_of_range.
 template <std::integral T>
     requires(!std::same_as<T, bool>)
 struct codec<T> {
+    /// Throws std::out_of_range above 2^63 - 1.
     static constexpr std::int64_t to(T value) {
         if (!std::in_range<std::int64_t>(value)) throw std::out_of_range("integer does not fit 64 bits");
         return static_cast<std::int64_t>(value);
     }
+    /// Throws std::out_of_range if the member is too small for it.
     static constexpr T from(std::int64_t value) {
         if (!std::in_range<T>(value)) throw std::out_of_range("integer does not fit the member");
         return static_cast<T>(value);
     }
 };
 
+/// Enumerations are their numbers; which of them have a name is not looked at.
 template <class T>
     requires std::is_enum_v<T>
 struct codec<T> {
+    /// How the number travels.
     using number = codec<std::underlying_type_t<T>>;
+    /// The number.
     static constexpr std::int64_t to(T value) {
         return number::to(static_cast<std::underlying_type_t<T>>(value));
     }
+    /// Throws std::out_of_range if the underlying type is too small for it.
     static constexpr T from(std::int64_t value) { return static_cast<T>(number::from(value)); }
 };
 
+/// Single precision travels as double.
 template <>
 struct codec<float> {
+    /// Exact.
     static constexpr double to(float value) { return static_cast<double>(value); }
+    /// Rounds.
     static constexpr float from(double value) { return static_cast<float>(value); }
 };
 
@@ -64,10 +74,13 @@ concept WireType = std::same_as<T, std::int64_t> || std::same_as<T, double> || s
                    std::same_as<T, std::string> || std::same_as<T, Bytes> || std::same_as<T, Uuid> ||
                    std::same_as<T, Instant>;
 
+/// What a driver knows travels as it is.
 template <WireType T>
     requires(!std::integral<T> || std::same_as<T, bool>)
 struct codec<T> {
+    /// The same object.
     static T const& to(T const& value) { return value; }
+    /// The value as the driver read it.
     static T from(T value) { return value; }
 };
 

@@ -15,25 +15,37 @@ namespace fila::inline v1 {
 /// `.completed = fila::erased`: the row is deleted instead of marked. Never a default for a table of yours.
 /// A word that no column of text can hold.
 inline constexpr std::string_view erased{"\0erased", 7};
+/// Whether rows with this status are deleted.
 [[nodiscard]] constexpr bool is_erased(std::string_view word) noexcept { return word == erased; }
 
 /// The words in your status column. They are rendered as literals, so that partial indexes on them are used.
 /// completed, dead and discarded may be `fila::erased`. `type` is the column's type where it is not text:
 /// "smallint", "billing.payment_state"; it is pasted into the SQL.
 struct StatusWords {
-    std::string_view pending = "pending";
-    std::string_view processing = "processing";
-    std::string_view completed = "completed";
-    std::string_view dead = "dead";
-    std::string_view discarded = "discarded";
-    std::string_view type = "text";
+    std::string_view pending = "pending";        ///< may be claimed
+    std::string_view processing = "processing";  ///< in somebody's hand; no row has it under InTransaction
+    std::string_view completed = "completed";    ///< done, unless the handler gave a word of its own
+    std::string_view dead = "dead";              ///< given up, until it is redriven
+    std::string_view discarded = "discarded";    ///< finished without being done
+    std::string_view type = "text";              ///< of the column, in SQL
 };
 
 /// What NULL means in a due time or a priority. Refused: verify() insists on NOT NULL.
-enum class Nulls { refused, due_now, as_zero };
-enum class Order { lowest_first, highest_first };
+enum class Nulls {
+    refused,  ///< verify() insists on NOT NULL
+    due_now,  ///< of a due time
+    as_zero,  ///< of a priority
+};
+/// Which priorities go first.
+enum class Order {
+    lowest_first,   ///< as EnqueueOptions has it
+    highest_first,  ///< for a table that means it so
+};
 /// Who makes the key of a row that we enqueue: by default the database for integers, else the row.
-enum class KeySource { database, row };
+enum class KeySource {
+    database,  ///< a default, an identity or the rowid
+    row,       ///< the member, as it is
+};
 
 /// The optional columns; each switches on an ability.
 namespace column_role {

@@ -73,6 +73,7 @@ struct DriverProbe {
 
 }  // namespace detail
 
+/// A connection runs one statement, or one for many rows.
 template <class C>
 concept DriverStatements =
     requires(C& c, Statement const& statement, Bindings const& bindings, Rows const& rows) {
@@ -80,6 +81,7 @@ concept DriverStatements =
         c.run_rows(statement, bindings, rows, detail::DriverProbe{});
     };
 
+/// A connection has transactions with a savepoint, and lends them to handlers.
 template <class C>
 concept DriverTransactions = requires(C& c, C const& constant) {
     c.begin();
@@ -93,6 +95,7 @@ concept DriverTransactions = requires(C& c, C const& constant) {
     c.handle();
 };
 
+/// A connection tells what the live table is, and makes one.
 template <class C>
 concept DriverCatalogue =
     requires(C& c, std::string_view sql, TableName const& name, Statement const& statement) {
@@ -101,12 +104,14 @@ concept DriverCatalogue =
         { c.served_by_index(statement) } -> std::same_as<bool>;
     };
 
+/// All that SqlStore does with a connection; the table above says what each call means.
 template <class C>
 concept DriverConnection =
     DriverStatements<C> && DriverTransactions<C> && DriverCatalogue<C> && requires(C const& constant) {
         { constant.lost() } noexcept -> std::same_as<bool>;
     };
 
+/// The driver knows what slows or stops a queue in its database.
 template <class D>
 concept DriverExaminer = requires(typename D::Connection& connection, Examination& examination) {
     D::examine(connection, examination);

@@ -20,19 +20,20 @@ namespace fila::inline v1 {
 /// only add to what is answered.
 struct Examination {
     // told
-    TableName table;
+    TableName table;          ///< the one that is looked at
     std::string_view status;  ///< the status column
     bool erases;              ///< some word is fila::erased: rows are deleted
     bool shared_table;        ///< rows of other queues lie in it, too (`.fixed`)
     bool runs;                ///< the mapping fits and no privilege is missing: statements can be explained
-    Statements const& statements;
-    DoctorLimits const& limits;
+    Statements const& statements;  ///< as the store sends them
+    DoctorLimits const& limits;    ///< from when on something is worth a finding
 
     // answered
-    std::vector<Finding> findings{};
+    std::vector<Finding> findings{};   ///< in any order
     std::vector<std::string> words{};  ///< that the status column seems to hold, by statistics
     bool locked = false;               ///< whoever explains or runs a statement now waits
 
+    /// Adds a finding that is not fatal; `mend` is a statement, or empty.
     void add(std::string what, std::string mend) {
         findings.push_back({false, std::move(what), std::move(mend)});
     }

@@ -17,10 +17,11 @@ namespace fila::inline v1 {
 /// fila::Bytes is bytes, anything else goes through its codec.
 template <class Payload>
 struct Job {
-    std::int64_t id = 0;
-    Payload payload{};
+    std::int64_t id = 0;  ///< ignored by `enqueue`
+    Payload payload{};    ///< yours
 };
 
+/// The mapping. Every ability is there, so every policy fits.
 template <class Payload, class Codec = codec<typename detail::unwrap_optional<Payload>::type>>
 [[nodiscard]] constexpr auto job_table(TableName name, Codec payload_codec = {}) {
     return table<Job<Payload>>(name)

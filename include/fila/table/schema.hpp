@@ -104,6 +104,7 @@ private:
 
 }  // namespace detail
 
+/// The DDL of a table that fits the mapping; harmless where it is there already.
 template <class T>
 [[nodiscard]] std::string schema_sql(T const& table, Dialect const& dialect) {
     auto const& name = table.name();

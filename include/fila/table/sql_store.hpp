@@ -70,7 +70,9 @@ public:
     using key_type = typename Codec::key_type;
     using cursor_type = typename Codec::cursor_type;
     using transaction_type = SqlTransaction<T, D>;
+    /// How to connect.
     using config_type = typename D::Config;
+    /// The mapping.
     using table_type = T;
 
     /// What the mapping's columns can carry.
@@ -82,6 +84,7 @@ public:
                                    : std::same_as<A, ability::crashes>   ? can::crashes
                                                                          : true;
 
+    /// Throws ConfigError for what is wrong with either, Error if the database cannot be had.
     SqlStore(config_type const& config, T const& table, OnStart on_start = OnStart::verify)
         : core_{std::make_shared<Core>(to_open(config, on_start), table)} {
         if (on_start == OnStart::migrate) migrate();
@@ -182,6 +185,7 @@ public:
         if (n > 0) announce();
         return n;
     }
+    /// The same for rows that are written down: `enqueue({a, b})`.
     std::size_t enqueue(std::initializer_list<row_type> rows, EnqueueOptions options = {}) {
         return enqueue(std::span{rows.begin(), rows.size()}, options);
     }
@@ -299,6 +303,7 @@ protected:
             // Polling finds them.
         }
     }
+    /// For stores that are built on this one.
     [[nodiscard]] Core& core() const noexcept { return *core_; }
 
 private:

@@ -15,8 +15,9 @@ namespace fila::inline v1 {
 /// SQL text and the names of its parameters, in the order of `$1`, `$2`, … or of the first mention of each
 /// `:name` (which is how SQLite numbers them too). So drivers bind by place and never search in the text.
 struct Statement {
-    std::string text;
-    std::vector<std::string> parameters{};
+    std::string text;                       ///< SQL; empty: the mapping does not carry the verb
+    std::vector<std::string> parameters{};  ///< by place, each name once
+    /// Whether there is nothing to run.
     [[nodiscard]] bool empty() const noexcept { return text.empty(); }
 };
 
@@ -27,10 +28,12 @@ using Bindings = std::vector<std::pair<std::string_view, Value>>;
 
 /// Values of many rows: one vector a column, all of one length.
 struct Rows {
-    std::vector<std::string> names{};
-    std::vector<std::vector<Value>> columns{};
+    std::vector<std::string> names{};           ///< of the parameters
+    std::vector<std::vector<Value>> columns{};  ///< a vector for each name
 
+    /// Rows, not columns.
     [[nodiscard]] std::size_t size() const noexcept { return columns.empty() ? 0 : columns.front().size(); }
+    /// Whether there is no row.
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 };
 

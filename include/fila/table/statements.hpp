@@ -17,10 +17,15 @@ namespace fila::inline v1 {
 
 /// The rendered statements of one mapping in one dialect. Empty where the mapping does not carry the verb.
 struct Statements {
+    /// Of leases; of transactions (`take`). The first of a pass, and the later ones behind a cursor.
     Statement claim, claim_after, take, take_after;
+    /// Under a lease; in a transaction (`_taken`), after a rollback (`take_again`). Erased words delete.
     Statement settle, erase, settle_taken, erase_taken, take_again;
+    /// Leases: kept, and found when they ran out.
     Statement extend, rescue, rescue_erase;
+    /// How rows enter, and what people ask and do.
     Statement enqueue, counts, dead_letters, redrive, redrive_all;
+    /// DDL: the index that claims need, the index that rescues need.
     Statement next_index, stale_index;
     Statement stale_probe;  ///< what rescue looks for, to ask the planner
 

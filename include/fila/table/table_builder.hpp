@@ -30,6 +30,7 @@
 
 namespace fila::inline v1 {
 
+/// A mapping: each call returns a new one with one more part. A literal value, checked while compiling.
 template <class Row, class... Parts>
 class Table {
     template <class Role>
@@ -38,12 +39,17 @@ class Table {
 public:
     using row_type = Row;
 
+    /// Whether a part with this role is mapped.
     template <class Role>
     static constexpr bool has = has_role<Role>;
+    /// A mapping without one makes no store.
     static constexpr bool has_key = has_role<detail::key_part>;
+    /// A mapping without one makes no store.
     static constexpr bool has_status = has_role<detail::status_part>;
+    /// Whether claims have a condition of the user's.
     static constexpr bool has_where = has_role<detail::where_part>;
 
+    /// Start with `fila::table<Row>(name)`.
     constexpr explicit Table(TableName name, std::tuple<Parts...> parts = {}) : name_{name}, parts_{parts} {}
 
     // ---- what every mapping has -----------------------------------------------------------------
@@ -90,9 +96,11 @@ public:
         if (!detail::is_utf8(value)) throw std::invalid_argument("fila::table: a fixed value is not UTF-8");
         return with(detail::Fixed{detail::checked_identifier(name), value});
     }
+    /// The same for a literal.
     constexpr auto fixed(std::string_view name, char const* value) const {
         return fixed(name, std::string_view{value});
     }
+    /// The same for a column of numbers.
     constexpr auto fixed(std::string_view name, std::integral auto value) const {
         return with(
             detail::Fixed{detail::checked_identifier(name), {}, static_cast<std::int64_t>(value), true});
@@ -129,17 +137,21 @@ public:
 
     // ---- for stores -----------------------------------------------------------------------------
 
+    /// As it was written: the schema may be empty.
     [[nodiscard]] constexpr TableName const& name() const noexcept { return name_; }
     /// The part with this role; a compile error if it is not mapped.
     template <class Role>
     [[nodiscard]] constexpr auto const& get() const noexcept {
         return std::get<index<Role>()>(parts_);
     }
+    /// The key's column and member.
     [[nodiscard]] constexpr auto const& key_part() const noexcept { return get<detail::key_part>(); }
+    /// The words of the status column.
     [[nodiscard]] constexpr StatusWords const& words() const noexcept {
         return get<detail::status_part>().words;
     }
 
+    /// Calls `f(part)` for each part with this role, in the order of the mapping.
     template <class Role, class F>
     constexpr void each(F f) const {
         std::apply(
@@ -153,14 +165,17 @@ public:
             },
             parts_);
     }
+    /// Calls `f(part)` for each column that handlers see.
     template <class F>
     constexpr void each_column(F f) const {
         each<detail::column_part>(f);
     }
+    /// Calls `f(part)` for each column that handlers write.
     template <class F>
     constexpr void each_output(F f) const {
         each<detail::output_part>(f);
     }
+    /// Calls `f(part)` for each column with one value.
     template <class F>
     constexpr void each_fixed(F f) const {
         each<detail::fixed_part>(f);

@@ -39,10 +39,12 @@ inline std::string quote_word(std::string_view word) { return doubled(word, '\''
 /// "schema.table" or "table"; `{"schema", "odd.name"}` where a name has a dot in it. A view: the text must
 /// live as long as the mapping, which literals do and temporary strings do not.
 struct TableName {
-    std::string_view schema;
-    std::string_view table;
+    std::string_view schema;  ///< empty: the database's default
+    std::string_view table;   ///< without quotes, at most 63 bytes
 
+    /// Splits at the first dot. Throws std::invalid_argument for what is no name; a literal does not compile.
     constexpr TableName(char const* name) : TableName{std::string_view{name}} {}
+    /// The same.
     constexpr TableName(std::string_view name) : table{name} {
         if (auto const dot = name.find('.'); dot != name.npos) {
             schema = detail::checked_identifier(name.substr(0, dot));
@@ -50,6 +52,7 @@ struct TableName {
         }
         detail::checked_identifier(table);
     }
+    /// Takes both as they are, dots included.
     constexpr TableName(std::string_view schema_name, std::string_view table_name)
         : schema{detail::checked_identifier(schema_name)}, table{detail::checked_identifier(table_name)} {}
     TableName(std::string&&) = delete;

@@ -17,6 +17,7 @@
 
 namespace fila::inline v1 {
 
+/// What a BLOB or a bytea holds.
 using Bytes = std::vector<std::byte>;
 
 /// A moment as databases store it: microseconds of Unix time, UTC. Only for columns of yours: leases and due
@@ -25,7 +26,7 @@ using Instant = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// 128 bits, written as 8-4-4-4-12 hexadecimal digits.
 struct Uuid {
-    std::array<std::uint8_t, 16> octets{};
+    std::array<std::uint8_t, 16> octets{};  ///< in the order in which they are written
 
     friend constexpr auto operator<=>(Uuid const&, Uuid const&) = default;
 
@@ -44,6 +45,7 @@ struct Uuid {
         if (digits != 32) throw std::invalid_argument("not a uuid");
         return uuid;
     }
+    /// In lower case, with hyphens.
     [[nodiscard]] std::string str() const {
         static constexpr std::string_view hex = "0123456789abcdef";
         std::string text;

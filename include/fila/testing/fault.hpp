@@ -9,6 +9,7 @@
 
 namespace fila::inline v1::testing {
 
+/// One each: a store with it breaks a promise, and the kit has to notice.
 enum class Fault : std::uint8_t {
     none,
     // claims
@@ -71,9 +72,10 @@ enum class Fault : std::uint8_t {
     redrives_nobody,
     wakes_nobody,
     forgets_on_reopen,  ///< the harness's to do
-    count_,
+    count_,             ///< how many there are
 };
 
+/// What such a store does, as a sentence goes on after "it".
 [[nodiscard]] constexpr char const* to_string(Fault fault) noexcept {
     constexpr std::array<char const*, static_cast<std::size_t>(Fault::count_)> names{
         "no fault",

@@ -43,7 +43,9 @@ public:
     using cursor_type = cursor_t<S>;
     using transaction_type = typename TransactionOf<S>::type;
 
+    /// With `Fault::none` it is `inner`.
     FaultyStore(Fault fault, S inner) : fault_{fault}, inner_{std::move(inner)} {}
+    /// The store that is right.
     [[nodiscard]] S& inner() noexcept { return inner_; }
 
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, batch_t<S>& out) {
@@ -125,6 +127,7 @@ public:
         return inner_.max_transactions() + (is(Fault::promises_too_many_transactions) ? 1 : 0);
     }
 
+    /// As ClosableStore asks.
     [[nodiscard]] bool closed() const
         requires ClosableStore<S>
     {

@@ -33,6 +33,7 @@ public:
                  std::source_location where = std::source_location::current()) {
         if (!check(ok, sentence, where)) throw RuleEnded{std::string{sentence}};
     }
+    /// One finding, with the place that found it.
     void add(std::string sentence, std::source_location where = std::source_location::current()) {
         std::string_view file{where.file_name()};
         file.remove_prefix(file.find_last_of("/\\") + 1);
@@ -40,7 +41,9 @@ public:
                          std::to_string(where.line()) + "]");
     }
 
+    /// Whether nothing was wrong.
     [[nodiscard]] bool empty() const noexcept { return found_.empty(); }
+    /// In the order in which they were found.
     [[nodiscard]] std::vector<std::string> const& all() const& noexcept { return found_; }
     std::vector<std::string> const& all() const&& = delete;  // would dangle in a range-for
 
@@ -51,6 +54,7 @@ private:
 /// Ends a loop that a broken store would make endless: a broken store fails, it never hangs.
 class Budget {
 public:
+    /// `what` is what comes to no end when `turns` are used up.
     Budget(Findings& findings, std::size_t turns, std::string_view what)
         : findings_{&findings}, turns_{turns}, what_{what} {}
     /// True while there is some left; ends the rule when it is used up.

@@ -18,16 +18,20 @@ namespace fila::inline v1::testing {
 template <class Table>
 class SimulatedAudit {
 public:
+    /// Of the table.
     using Key = key_t<Table>;
+    /// What is known of a row from what was answered.
     struct Row {
-        int owner = 0;  ///< the machine; 0: nobody
-        TimePoint until{};
-        std::int64_t fence = 0;  ///< of the last claim that anybody saw
-        TimePoint due = TimePoint::min();
-        std::uint32_t failures = 0, crashes = 0;
-        unsigned claims = 0, finals = 0;
+        int owner = 0;                            ///< the machine; 0: nobody
+        TimePoint until{};                        ///< of the lease, by the world's clock
+        std::int64_t fence = 0;                   ///< of the last claim that anybody saw
+        TimePoint due = TimePoint::min();         ///< not to be claimed before
+        std::uint32_t failures = 0, crashes = 0;  ///< as many as the table must have counted
+        unsigned claims = 0, finals = 0;          ///< how often claimed, how often finished: once at most
     };
+    /// What happened in one world.
     struct Totals {
+        /// Rows, each time that it happened; `faults` are requests and answers that got lost.
         std::uint64_t claims = 0, applied = 0, lost = 0, rescued = 0, faults = 0;
     };
 
@@ -47,12 +51,14 @@ public:
             bad("the failures of a row are not counted", t.key);
         r.owner = machine, r.until = until, r.fence = t.fence;
     }
+    /// The table has extended the lease.
     void extended(Ticket<Key> const& t, int machine, TimePoint until) {
         auto& r = rows_[t.key];
         if (r.owner != machine || r.fence != t.fence)
             return bad("extended for somebody who does not own it", t.key);
         r.until = until;
     }
+    /// The table has applied the outcome.
     void settled(Ticket<Key> const& t, int machine, TimePoint now, Outcome const& o) {
         auto& r = rows_[t.key];
         ++totals_.applied;
@@ -72,6 +78,7 @@ public:
     }
     /// Its handler has returned: the machine settles it.
     void ran(Key const& key, int machine) { running_.erase({machine, key}); }
+    /// Its handlers run no more.
     void died(int machine) {
         std::erase_if(running_, [&](auto const& running) { return running.first == machine; });
     }
@@ -79,8 +86,11 @@ public:
     void let_go(Key const& key, int machine) {
         if (auto& r = rows_[key]; r.owner == machine) r.owner = 0;
     }
+    /// A settle was refused.
     void lost() { ++totals_.lost; }
+    /// A request or an answer was lost.
     void fault() { ++totals_.faults; }
+    /// The table has freed rows of the dead.
     void rescued(Rescued const& r, RescueLimits const& limits) {
         totals_.rescued += r.rows(), buried_ += r.dead;
         most_crashes_ = limits.max_crashes;
@@ -90,12 +100,17 @@ public:
     void bad(std::string what) {
         if (why_.empty()) why_ = std::move(what);
     }
+    /// Empty, or the first violation.
     [[nodiscard]] std::string const& why() const noexcept { return why_; }
+    /// Up to now.
     [[nodiscard]] Totals const& totals() const noexcept { return totals_; }
+    /// Those that were ever claimed.
     [[nodiscard]] std::map<Key, Row> const& rows() const noexcept { return rows_; }
     /// Rows that are completed or discarded; rows that are dead, by a settle or by a rescue.
     [[nodiscard]] std::size_t done() const noexcept { return done_; }
+    /// Rows that are dead, by a settle or by a rescue.
     [[nodiscard]] std::size_t dead() const noexcept { return dead_ + buried_; }
+    /// Rows that are dead by a rescue.
     [[nodiscard]] std::size_t buried() const noexcept { return buried_; }
 
 private:

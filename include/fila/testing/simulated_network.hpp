@@ -15,17 +15,24 @@ namespace fila::inline v1::testing {
 template <class Table>
 class SimulatedNetwork {
 public:
+    /// What is told of every request that arrives.
     using Audit = SimulatedAudit<Table>;
 
+    /// The table's clock is the world's.
     SimulatedNetwork(Simulation& s, ManualClock clock, Table& table)
         : simulation_{s}, clock_{std::move(clock)}, table_{table} {}
 
     /// One in so many requests and answers is lost; 0: none.
     void fault_one_in(unsigned n) noexcept { fault_one_in_ = n; }
+    /// The one that all machines share.
     [[nodiscard]] Table& table() noexcept { return table_; }
+    /// What has really happened.
     [[nodiscard]] Audit& audit() noexcept { return audit_; }
+    /// What has really happened.
     [[nodiscard]] Audit const& audit() const noexcept { return audit_; }
+    /// By the world's clock.
     [[nodiscard]] TimePoint now() const noexcept { return clock_.now(); }
+    /// When a lease that is taken now runs out; `forever` never does.
     [[nodiscard]] TimePoint until(Duration lease) const noexcept {
         return lease == forever ? TimePoint::max() : later(now(), lease);
     }
@@ -55,6 +62,7 @@ public:
         late_.pop_back();
         request();
     }
+    /// Whether nothing is on its way.
     [[nodiscard]] bool quiet() const noexcept { return late_.empty(); }
 
     /// Of a batch that was empty before.

@@ -28,7 +28,9 @@ public:
     template <class Ability>
     static constexpr bool offers = offers_v<Table, Ability>;
 
+    /// Machines count from 1.
     SimulatedStore(Network& network, int machine) : network_{&network}, machine_{machine} {}
+    /// Whose store it is.
     [[nodiscard]] int machine() const noexcept { return machine_; }
 
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, batch_t<Table>& out) {

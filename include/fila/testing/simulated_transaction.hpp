@@ -22,6 +22,7 @@ public:
     using key_type = key_t<Table>;
     using cursor_type = cursor_t<Table>;
 
+    /// `inner` is the table's own.
     template <class Inner>
     SimulatedTransaction(Network& network, int machine, Inner inner)
         : open_{std::make_shared<Open>(network, machine, std::move(inner))} {}

@@ -43,6 +43,7 @@
 
 namespace fila::inline v1::testing {
 
+/// How bad a world may be, and what its processors are set to.
 struct WorldOptions {
     /// That of the claim strategy; stalls are measured by it.
     Duration lease = std::chrono::seconds{3};
@@ -58,9 +59,12 @@ struct WorldOptions {
 template <class Table>
 class SimulatedWorld {
 public:
+    /// What a machine's processor gets as its store.
     using Store = SimulatedStore<Table>;
+    /// What judges the world.
     using Audit = typename SimulatedNetwork<Table>::Audit;
 
+    /// The same seed makes the same world. `table` is on `clock`, and outlives the world.
     SimulatedWorld(std::uint64_t seed, ManualClock clock, Table& table, WorldOptions options = {})
         : options_{options},
           calm_{seed % 2 == 1},
@@ -84,12 +88,18 @@ public:
 
     /// Empty, or the first violation.
     [[nodiscard]] std::string const& why() const noexcept { return network_.audit().why(); }
+    /// A violation of the caller's own rules: the first one of all stays.
     void bad(std::string what) { audit().bad(std::move(what)); }
 
+    /// Whether nothing fails in it: every other seed.
     [[nodiscard]] bool calm() const noexcept { return calm_; }
+    /// For handlers that take choices of the seed.
     [[nodiscard]] Simulation& simulation() noexcept { return simulation_; }
+    /// What has really happened; tell it what handlers do.
     [[nodiscard]] Audit& audit() noexcept { return network_.audit(); }
+    /// What has really happened.
     [[nodiscard]] Audit const& audit() const noexcept { return network_.audit(); }
+    /// Machines that died.
     [[nodiscard]] std::size_t crashes() const noexcept { return crashes_; }
     /// Rows that machines left behind at their hard stop. A calm world without them is one in which every row is
     /// settled by whoever ran it.

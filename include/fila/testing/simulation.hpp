@@ -38,12 +38,15 @@ class MachineClock {
 public:
     using policy_role = clock_role;
 
+    /// Agrees with the world's until it jumps.
     explicit MachineClock(ManualClock world) : world_{std::move(world)} {}
 
     [[nodiscard]] TimePoint now() const noexcept { return later(world_.now(), *ahead_); }
+    /// Throws std::logic_error: here nobody may wait.
     void wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, TimePoint) const {
         throw std::logic_error{"a simulated machine has no thread that could wait"};
     }
+    /// As when a host's clock is set, or a virtual machine was asleep.
     void jump(Duration ahead) const { *ahead_ += ahead; }
     /// That moment, by the world's clock.
     [[nodiscard]] TimePoint in_the_world(TimePoint t) const noexcept {
@@ -61,14 +64,16 @@ class Simulation {
 public:
     /// How long a lane, or a handler, may be kept waiting.
     struct Stalls {
-        Duration lane{}, worker{};
+        Duration lane{}, worker{};  ///< at most so long, now and then
     };
 
+    /// Moves `clock` when nothing else can happen.
     Simulation(std::uint64_t seed, ManualClock clock) : random_{seed}, clock_{std::move(clock)} {}
 
     /// The workers of one machine: they die together.
     class Executor {
     public:
+        /// `workers` may be 0: the lanes do the work.
         Executor(Simulation& s, int machine, MachineClock clock, std::size_t workers)
             : simulation_{&s}, clock_{std::move(clock)}, machine_{machine}, workers_{workers} {}
 
@@ -76,6 +81,7 @@ public:
             simulation_->entries_.push_back({nullptr, t, machine_, clock_, {}, {}, false});
         }
         [[nodiscard]] std::size_t concurrency() const { return workers_; }
+        /// Lanes of a processor, from now on stepped with all the others.
         void add(std::span<detail::Lane* const> lanes) {
             for (auto* l : lanes)
                 simulation_->entries_.push_back({l, Task{*l}, machine_, clock_, {}, {}, false});
@@ -93,7 +99,9 @@ public:
         std::size_t workers_;
     };
 
+    /// From now on; none at first.
     void stalls(Stalls s) noexcept { stalls_ = s; }
+    /// Whether it has a lane that is not done.
     [[nodiscard]] bool alive(int machine) const {
         return std::any_of(entries_.begin(), entries_.end(), [&](auto& e) { return e.machine == machine; });
     }
@@ -106,14 +114,18 @@ public:
         for (auto& e : entries_)
             if (e.machine == machine) e.stalled = std::max(e.stalled, later(clock_.now(), d));
     }
+    /// Whether all lanes of all machines are done.
     [[nodiscard]] bool finished() const noexcept { return entries_.empty(); }
 
     /// The seed's choices, for whatever else is left to chance.
     [[nodiscard]] bool chance(unsigned one_in) { return one_in != 0 && random_() % one_in == 0; }
+    /// The seed's choice, 0 … n - 1.
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return random_() % n; }
+    /// The seed's choice, 0 … `d`.
     [[nodiscard]] Duration up_to(Duration d) {
         return Duration{static_cast<Duration::rep>(below(static_cast<std::uint64_t>(d.count()) + 1))};
     }
+    /// Taken so far, of all machines.
     [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
     /// One step of one lane; or time passes, if none can be stepped. Throws Deadlock, LostWake, Livelock.

@@ -26,9 +26,11 @@ namespace fila::inline v1::testing {
 /// Can be moved.
 class RowArchetype {
 public:
+    /// The number tells rows apart.
     explicit RowArchetype(std::size_t number) noexcept : number_{number} {}
     RowArchetype(RowArchetype&&) noexcept = default;
     RowArchetype& operator=(RowArchetype&&) noexcept = default;
+    /// The one it was made with.
     [[nodiscard]] std::size_t number() const noexcept { return number_; }
 
 private:
@@ -38,8 +40,10 @@ private:
 /// Can be copied and compared for equality.
 class KeyArchetype {
 public:
+    /// The place of the row, from 0.
     explicit KeyArchetype(std::size_t index) noexcept : index_{index} {}
     friend bool operator==(KeyArchetype const&, KeyArchetype const&) = default;
+    /// The place of the row, from 0.
     [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
 private:
@@ -48,7 +52,7 @@ private:
 
 /// Semiregular: has no equality.
 struct CursorArchetype {
-    std::size_t next = 0;
+    std::size_t next = 0;  ///< the place where the next claim begins
 };
 
 namespace detail {
@@ -117,6 +121,7 @@ public:
     }
 
 protected:
+    /// With the transactions that are open.
     std::shared_ptr<detail::ArchetypeRows> shared_ = std::make_shared<detail::ArchetypeRows>();
 };
 
@@ -138,6 +143,7 @@ public:
     using key_type = KeyArchetype;
     using cursor_type = CursorArchetype;
 
+    /// Made by `begin` of a TransactionalStoreArchetype.
     explicit TransactionArchetype(std::shared_ptr<detail::ArchetypeRows> rows) : rows_{std::move(rows)} {}
     TransactionArchetype(TransactionArchetype&&) noexcept = default;
     TransactionArchetype& operator=(TransactionArchetype&& o) noexcept {
@@ -171,6 +177,7 @@ private:
     std::vector<Settlement<row_type, key_type>> settled_;
 };
 
+/// One transaction can always be begun.
 class TransactionalStoreArchetype : public StoreArchetype {
 public:
     using transaction_type = TransactionArchetype;

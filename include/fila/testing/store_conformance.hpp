@@ -38,6 +38,7 @@ inline void skip_test(std::string const& why) {
 #endif
 }
 
+/// One rule of the kit, as a test of Catch2: fails with each finding, or skips with the reason.
 template <StoreHarness H, std::size_t index>
 void run_conformance_test() {
     constexpr auto rule = store_rules<H>[index];
@@ -71,7 +72,9 @@ bool register_store_conformance() {
 
 }  // namespace fila::inline v1::testing
 
+/// The macro below needs it; nobody else's.
 #define FILA_STORE_CONFORMANCE_JOIN_(a, b) a##b
+/// The macro below needs it; nobody else's.
 #define FILA_STORE_CONFORMANCE_NAME_(line) FILA_STORE_CONFORMANCE_JOIN_(fila_store_conformance_, line)
 
 /// Registers the conformance tests of one harness. At namespace scope of a test file, once a harness.

@@ -15,11 +15,12 @@ namespace fila::inline v1::testing {
 /// Why a rule does not apply to a harness; empty: it does.
 using Skip = std::string_view;
 
+/// One promise of a store, and how to see whether it is kept.
 template <StoreHarness H>
 struct StoreRule {
-    std::string_view name;  ///< "suite: what is promised"
-    Skip skip;
-    void (*run)(StoreProbe<H>&);
+    std::string_view name;        ///< "suite: what is promised"
+    Skip skip;                    ///< why not for this harness
+    void (*run)(StoreProbe<H>&);  ///< reports into the probe's findings
 };
 
 /// Runs one rule on a fresh harness. What the store throws is a finding too.
@@ -46,9 +47,12 @@ constexpr Skip first_of(Reasons... reasons) {
     return first;
 }
 
+/// What a rule can need of a store or a harness: the reason to skip it, empty where it is there.
 template <StoreHarness H>
 struct Needs {
+    /// The store.
     using S = typename H::store_type;
+    /// What the harness promises of it.
     static constexpr StoreTraits traits = H::traits;
 
     static constexpr Skip nothing{};

@@ -27,6 +27,7 @@ constexpr auto join_rules(std::array<Rule, Sizes> const&... suites) {
 
 }  // namespace detail
 
+/// Every rule, in the order in which they are run.
 template <StoreHarness H>
 inline constexpr auto store_rules = detail::join_rules(
     claim_rules<H>(), settle_rules<H>(), lease_rules<H>(), fence_rules<H>(), transaction_rules<H>(),

@@ -15,12 +15,15 @@
 
 namespace fila::inline v1 {
 
+/// What a policy asks of a store: `using needs = fila::needs<fila::ability::delay>;`.
 template <class... Abilities>
 struct needs {};
 
 namespace ability {
 
-struct lease {  ///< rows can be marked as ours for a while, with a fence
+/// Rows can be marked as ours for a while, with a fence.
+struct lease {
+    /// Does not compile unless `offered`, and says what to add.
     template <bool offered>
     static consteval bool check() {
         static_assert(offered,
@@ -30,7 +33,9 @@ struct lease {  ///< rows can be marked as ours for a while, with a fence
         return offered;
     }
 };
-struct delay {  ///< a row can wait for a while
+/// A row can wait for a while.
+struct delay {
+    /// Does not compile unless `offered`, and says what to add.
     template <bool offered>
     static consteval bool check() {
         static_assert(
@@ -40,7 +45,9 @@ struct delay {  ///< a row can wait for a while
         return offered;
     }
 };
-struct failures {  ///< failed attempts are counted
+/// Failed attempts are counted.
+struct failures {
+    /// Does not compile unless `offered`, and says what to add.
     template <bool offered>
     static consteval bool check() {
         static_assert(
@@ -50,7 +57,9 @@ struct failures {  ///< failed attempts are counted
         return offered;
     }
 };
-struct crashes {  ///< crashes are counted apart
+/// Crashes are counted apart.
+struct crashes {
+    /// Does not compile unless `offered`, and says what to add.
     template <bool offered>
     static consteval bool check() {
         static_assert(offered,
@@ -58,7 +67,9 @@ struct crashes {  ///< crashes are counted apart
         return offered;
     }
 };
-struct heartbeat {  ///< a lease can be extended
+/// A lease can be extended.
+struct heartbeat {
+    /// Does not compile unless `offered`, and says what to add.
     template <bool offered>
     static consteval bool check() {
         static_assert(offered, "fila: a heartbeat needs .lease_until(\"column\") in the table");

@@ -20,29 +20,38 @@ public:
     /// A row that was claimed but could not be decoded. It never reaches the handler; it is settled as a
     /// failure of its own, and its neighbours are not disturbed.
     struct Broken {
-        Ticket<Key> ticket;
-        History history;
-        std::string why;
+        Ticket<Key> ticket;  ///< it is ours, like the others
+        History history;     ///< as the store could read it
+        std::string why;     ///< what the codec threw
     };
 
+    /// Appends a row under the fence of this claim.
     void add(Key key, std::int64_t fence, History history, Row row) {
         rows_.push_back(std::move(row));
         tickets_.push_back({std::move(key), fence});
         histories_.push_back(history);
     }
+    /// Appends a row that could not be decoded; `why` is what its failure will say.
     void add_broken(Key key, std::int64_t fence, History history, std::string why) {
         broken_.push_back({{std::move(key), fence}, history, std::move(why)});
     }
 
     /// Rows claimed, broken ones included: what counts against the request's limit.
     [[nodiscard]] std::size_t size() const noexcept { return tickets_.size() + broken_.size(); }
+    /// Neither rows nor broken ones.
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    /// Drops the rows and keeps the memory.
     void clear() noexcept { rows_.clear(), tickets_.clear(), histories_.clear(), broken_.clear(); }
 
+    /// For handlers to work on; the place of a row in it is that of its ticket.
     [[nodiscard]] std::vector<Row>& rows() noexcept { return rows_; }
+    /// The same.
     [[nodiscard]] std::vector<Row> const& rows() const noexcept { return rows_; }
+    /// One for each row, broken ones apart.
     [[nodiscard]] std::vector<Ticket<Key>> const& tickets() const noexcept { return tickets_; }
+    /// One for each row, broken ones apart.
     [[nodiscard]] std::vector<History> const& histories() const noexcept { return histories_; }
+    /// Claimed, and not among the rows.
     [[nodiscard]] std::vector<Broken> const& broken() const noexcept { return broken_; }
 
 private:

@@ -25,10 +25,11 @@ enum class Supply : std::uint8_t {
     closed,  ///< nothing more, ever
 };
 
+/// Where a claim stopped, and whether another one makes sense.
 template <class Cursor>
 struct ClaimResult {
-    Cursor cursor{};  ///< where the claim stopped: the next request's `after`
-    Supply supply = Supply::more;
+    Cursor cursor{};               ///< where the claim stopped: the next request's `after`
+    Supply supply = Supply::more;  ///< of the pass
 };
 
 }  // namespace fila::inline v1

@@ -14,6 +14,7 @@ namespace fila::inline v1 {
 /// it have happened already? Expected results (nothing to claim, a lost lease) are values, never an Error.
 class Error : public std::runtime_error {
 public:
+    /// What follows from the failure. The default: it did not happen, and would fail again.
     struct Traits {
         bool retryable =
             false;  ///< the same call may succeed later: a lost connection, a deadlock, a time-out
@@ -21,11 +22,16 @@ public:
         std::string code{};          ///< the native code: a SQLSTATE, an SQLite result code; may be empty
     };
 
+    /// Not retryable, not applied.
     explicit Error(std::string const& what) : Error{what, Traits{}} {}
+    /// `what` is a sentence for a log.
     Error(std::string const& what, Traits traits) : std::runtime_error{what}, traits_{std::move(traits)} {}
 
+    /// Whether the same call may succeed later.
     [[nodiscard]] bool retryable() const noexcept { return traits_.retryable; }
+    /// Whether it may have taken effect all the same.
     [[nodiscard]] bool maybe_applied() const noexcept { return traits_.maybe_applied; }
+    /// The database's own code; empty if it gave none.
     [[nodiscard]] std::string const& code() const noexcept { return traits_.code; }
 
 private:

@@ -22,10 +22,12 @@ namespace fila::inline v1 {
 /// A value of 24 bytes; its text, which is rare, lives apart, since an outcome crosses cores with every row.
 class [[nodiscard]] Outcome {
 public:
+    /// What becomes of the row: one for each function that makes an outcome.
     enum class Kind : std::uint8_t { complete, retry, snooze, release, discard, dead_letter };
 
     /// Completed with the mapping's own word.
     Outcome() = default;
+    /// For the functions below, which say what each kind takes.
     Outcome(Kind kind, Duration delay, std::string text)
         : delay_{delay},
           text_{text.empty() ? nullptr : std::make_unique<std::string>(std::move(text))},
@@ -41,6 +43,7 @@ public:
     }
     ~Outcome() = default;
 
+    /// What becomes of the row.
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
     /// How long the row waits: of retry and snooze, by the store's clock; never negative.
     [[nodiscard]] Duration delay() const noexcept {

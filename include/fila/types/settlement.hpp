@@ -11,9 +11,9 @@ namespace fila::inline v1 {
 /// where no handler saw it (a release, an undecodable row). It lives as long as the settle call.
 template <class Row, class Key>
 struct Settlement {
-    Ticket<Key> ticket;
-    Outcome outcome;
-    Row const* row = nullptr;
+    Ticket<Key> ticket;        ///< without it nothing is written
+    Outcome outcome;           ///< the retry policy has had its say
+    Row const* row = nullptr;  ///< may be null
 };
 
 }  // namespace fila::inline v1

@@ -8,8 +8,9 @@
 
 namespace fila::inline v1 {
 
+/// What a handler is told when it asks; the first reason stays.
 enum class StopReason : std::uint8_t {
-    none,
+    none,        ///< go on
     shutdown,    ///< the run was asked to stop, and the soft time-out has passed
     timeout,     ///< the row's, or the drain's, time limit has passed
     lease_lost,  ///< the row is, or may be, somebody else's by now: what the handler still does may be done
@@ -17,6 +18,7 @@ enum class StopReason : std::uint8_t {
     cancelled,   ///< a critical failure elsewhere ends the run
 };
 
+/// In words.
 [[nodiscard]] constexpr char const* to_string(StopReason r) noexcept {
     switch (r) {
         case StopReason::none:

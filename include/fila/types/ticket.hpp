@@ -22,8 +22,8 @@ enum class Ack : std::uint8_t {
 /// one. The number of attempts is something else (see History) and does go back.
 template <class Key>
 struct Ticket {
-    Key key;
-    std::int64_t fence = 0;
+    Key key;                 ///< of the row
+    std::int64_t fence = 0;  ///< of the claim that made the row ours
 };
 
 /// What a row has been through. Stops, releases and snoozes add nothing.

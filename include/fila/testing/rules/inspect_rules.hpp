@@ -10,6 +10,7 @@
 
 namespace fila::inline v1::testing {
 
+/// The suite of that name.
 template <StoreHarness H>
 constexpr auto inspect_rules() {
     using Probe = StoreProbe<H>;

@@ -7,6 +7,7 @@
 
 namespace fila::inline v1::testing {
 
+/// The suite of that name.
 template <StoreHarness H>
 constexpr auto lease_rules() {
     using Probe = StoreProbe<H>;

@@ -13,24 +13,32 @@ namespace fila::inline v1::testing {
 /// One row as the model has it.
 template <class Key>
 struct ModelRow {
-    Key key;
-    RowState state = RowState::pending;
-    bool waits = false;  ///< pending, but not due
-    std::int64_t fence = 0;
-    History history{};
+    Key key;                             ///< the store's
+    RowState state = RowState::pending;  ///< what the store must say
+    bool waits = false;                  ///< pending, but not due
+    std::int64_t fence = 0;              ///< of the last claim
+    History history{};                   ///< what the next claim must say
 };
 
+/// One random history of a store, beside a model.
 template <StoreHarness H>
 class ModelRun {
 public:
+    /// How the store is asked.
     using Probe = StoreProbe<H>;
+    /// What the store handed out.
     using Taken = typename Probe::Taken;
+    /// What the store promises.
     static constexpr StoreTraits traits = H::traits;
+    /// Whether leases can be kept and run out.
     static constexpr bool leases = LeasingStore<typename H::store_type>;
+    /// Whether dead rows can be redriven.
     static constexpr bool inspects = InspectableStore<typename H::store_type>;
 
+    /// The same seed makes the same history.
     ModelRun(Probe& probe, unsigned seed) : p_{probe}, random_{seed}, seed_{seed} {}
 
+    /// Ends the rule at the first step after which store and model differ.
     void run(int steps) {
         for (int step = 0; step < steps; ++step) {
             step_ = step;
@@ -182,6 +190,7 @@ private:
     std::vector<Taken> tickets_;
 };
 
+/// The suite of that name: ten random histories.
 template <StoreHarness H>
 constexpr auto model_rules() {
     return std::to_array<StoreRule<H>>({

@@ -6,6 +6,7 @@
 
 namespace fila::inline v1::testing {
 
+/// The suite of that name: two stores on the same data.
 template <StoreHarness H>
 constexpr auto peer_rules() {
     using Probe = StoreProbe<H>;
@@ -71,6 +72,7 @@ constexpr auto peer_rules() {
     });
 }
 
+/// The suite of that name: a store, and another one after it.
 template <StoreHarness H>
 constexpr auto durable_rules() {
     using Probe = StoreProbe<H>;

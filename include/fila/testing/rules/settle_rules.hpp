@@ -6,6 +6,7 @@
 
 namespace fila::inline v1::testing {
 
+/// The suite of that name.
 template <StoreHarness H>
 constexpr auto settle_rules() {
     using Probe = StoreProbe<H>;

@@ -35,15 +35,18 @@ void on_threads(Findings& findings, std::size_t count, Work work) {
 template <class Key>
 class Tally {
 public:
+    /// Handed out once more.
     void taken(Key const& key) {
         std::lock_guard lock{mutex_};
         ++of(key).first;
     }
+    /// Its completion was applied once more.
     void completed(Key const& key) {
         std::lock_guard lock{mutex_};
         ++of(key).second;
         ++completions_;
     }
+    /// Of all rows.
     [[nodiscard]] std::size_t completions() {
         std::lock_guard lock{mutex_};
         return completions_;
@@ -84,6 +87,7 @@ void work_off(S& store, std::size_t limit, std::size_t rows, Tally& tally) {
     }
 }
 
+/// The suite of that name.
 template <StoreHarness H>
 constexpr auto thread_rules() {
     using Probe = StoreProbe<H>;

@@ -9,6 +9,7 @@
 
 namespace fila::inline v1::testing {
 
+/// The suite of that name.
 template <StoreHarness H>
 constexpr auto transaction_rules() {
     using Probe = StoreProbe<H>;

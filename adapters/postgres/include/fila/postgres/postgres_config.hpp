@@ -36,7 +36,7 @@ struct Config {
     /// A libpq connection string or URI. Keepalives, connect_timeout and tcp_user_timeout are set where it
     /// does not say them; client_encoding is UTF8 whatever it says.
     std::string conninfo{};
-    Session session = Session::own;
+    Session session = Session::own;  ///< `pooled` behind PgBouncer
     /// A running processor has one more connection then, to listen; behind a pooler there is none.
     Notify notify = Notify::after_commit;
     /// How many connections claims and transactions share. Leased needs one. Under InTransaction each
@@ -47,7 +47,7 @@ struct Config {
     /// is tried again and costs the row nothing. Handlers' statements in a lent transaction have the role's
     /// limits.
     std::chrono::milliseconds statement_timeout{30'000};
-    std::chrono::milliseconds lock_timeout{10'000};
+    std::chrono::milliseconds lock_timeout{10'000};  ///< within statement_timeout
     /// How much longer than statement_timeout an answer may take, before its connection is given up: the
     /// server is frozen, or the network swallows what is sent. The call fails as on a cut connection; so no
     /// call takes longer than both together, connecting aside (connect_timeout), and a stop is no more late

@@ -34,8 +34,10 @@
 
 namespace fila::inline v1::postgres {
 
+/// One session of the server. Not to be copied or moved; one thread at a time.
 class Connection {
 public:
+    /// Throws ConfigError for a configuration that makes no sense, Error if the server cannot be had.
     explicit Connection(Config const& config)
         : session_{config.session},
           connection_{open(config)},

@@ -31,17 +31,17 @@ namespace fila::inline v1::postgres {
 
 /// What was under way when something was thrown; it decides whether that may have taken effect.
 enum class Doing : std::uint8_t {
-    connecting,
+    connecting,      ///< nothing can have happened
     statement,       ///< one statement, its own transaction
     in_transaction,  ///< lost connections roll back
-    committing,
+    committing,      ///< a lost connection leaves it open whether it happened
 };
 
 /// What libpqxx threw, in our words.
 struct Failure {
-    Error error;
-    bool connection_lost = false;
-    bool stale_plan = false;  ///< the prepared statement must be dropped; then the same call succeeds
+    Error error;                   ///< what the store throws
+    bool connection_lost = false;  ///< the connection is not to be used again
+    bool stale_plan = false;       ///< the prepared statement must be dropped; then the same call succeeds
 };
 
 namespace detail {

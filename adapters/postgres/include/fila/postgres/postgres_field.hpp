@@ -98,10 +98,12 @@ template <class Wire>
 /// A view into a result, which must outlive it.
 class Field {
 public:
+    /// `row` and `column` count from 0.
     Field(pqxx::result const& result, std::size_t row, std::size_t column)
         : text_{bridge::text(result, row, column)} {}
 
     [[nodiscard]] bool null() const noexcept { return !text_.has_value(); }
+    /// As the server wrote it; throws std::invalid_argument for NULL.
     [[nodiscard]] std::string_view text() const {
         if (!text_) throw std::invalid_argument{"NULL where a value is needed"};
         return *text_;
@@ -122,7 +124,9 @@ private:
 /// One row of a result: `record[i]` is a Field.
 class Record {
 public:
+    /// `row` counts from 0.
     Record(pqxx::result const& result, std::size_t row) : result_{&result}, row_{row} {}
+    /// Columns count from 0, in the order of the statement.
     [[nodiscard]] Field operator[](std::size_t column) const { return {*result_, row_, column}; }
 
 private:

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+/// The version as one number, 604 for 6.4; undefined again at the end.
 #define FILA_PQXX (PQXX_VERSION_MAJOR * 100 + PQXX_VERSION_MINOR)
 #if FILA_PQXX < 604
 #error "fila::postgres needs libpqxx 6.4 or later"
@@ -57,11 +58,13 @@ inline std::vector<char const*> pointers(Parameters const& parameters) {
 
 }  // namespace detail
 
+/// Runs `sql` with its parameters, unprepared: one round trip.
 inline pqxx::result execute(pqxx::transaction_base& tx, std::string const& sql,
                             Parameters const& parameters) {
     auto const pointers = detail::pointers(parameters);
     return tx.exec_params(sql, pqxx::prepare::make_dynamic_params(pointers));
 }
+/// Runs a statement that this connection has prepared.
 inline pqxx::result execute_prepared(pqxx::transaction_base& tx, std::string const& name,
                                      Parameters const& parameters) {
     auto const pointers = detail::pointers(parameters);
@@ -87,6 +90,7 @@ inline pqxx::params views(Parameters const& parameters) {
 
 }  // namespace detail
 
+/// Runs `sql` with its parameters, unprepared: one round trip.
 inline pqxx::result execute(pqxx::transaction_base& tx, std::string const& sql,
                             Parameters const& parameters) {
 #if FILA_PQXX < 710
@@ -95,6 +99,7 @@ inline pqxx::result execute(pqxx::transaction_base& tx, std::string const& sql,
     return tx.exec(sql, detail::views(parameters));
 #endif
 }
+/// Runs a statement that this connection has prepared.
 inline pqxx::result execute_prepared(pqxx::transaction_base& tx, std::string const& name,
                                      Parameters const& parameters) {
 #if FILA_PQXX < 710
@@ -106,6 +111,7 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& tx, std::string con
 
 #endif
 
+/// As a size: libpqxx has changed its mind about the type.
 inline std::size_t rows(pqxx::result const& result) { return static_cast<std::size_t>(result.size()); }
 
 /// The text of one field, a view that lives as long as the result; nothing for NULL.

@@ -33,6 +33,7 @@ namespace fila::inline v1::postgres {
 /// user's; its client_encoding should be UTF8.
 class Borrowed {
 public:
+    /// The transaction must be open, and outlive this.
     explicit Borrowed(pqxx::transaction_base& transaction) noexcept : transaction_{&transaction} {}
 
     template <class OnRow>
@@ -72,8 +73,11 @@ struct Driver {
         detail::Examiner{connection, seen}.all();
     }
 
+    /// Hears of rows that others put in; see AnnouncingDriver.
     using Listener = detail::Listener;
+    /// Whether an enqueue wakes processors in other processes.
     static bool announces(Config const& config) noexcept { return config.notify != Notify::never; }
+    /// Whether one within a user's transaction does.
     static bool announces_inside(Config const& config) noexcept { return config.notify == Notify::always; }
     /// Nothing that a session does behind a pooler reaches the next one's transactions: no LISTEN there.
     static bool listens(Config const& config) noexcept {
@@ -88,6 +92,7 @@ struct Driver {
                         {"channel"}},
                        {{"channel", channel}}, [](auto const&) {});
     }
+    /// The same at the commit of the user's transaction.
     static void announce(Borrowed& user, std::string const& channel) {
         user.run({"SELECT pg_catalog.pg_notify($1::text, '')", {"channel"}}, {{"channel", channel}},
                  [](auto const&) {});

@@ -14,11 +14,12 @@ namespace fila::inline v1::sqlite {
 /// settles run again. `full`: each commit is on disk. `off`: only for tests.
 enum class Synchronous : std::uint8_t { off, normal, full };
 
+/// Plain data; copy it freely.
 struct Config {
-    std::string file;  ///< a path, or ":memory:", which lives as long as the store
-    TimeFormat times = TimeFormat::unix_micros;
-    std::chrono::milliseconds busy_timeout{5000};  ///< in all, for a lock that another process holds
-    Synchronous synchronous = Synchronous::normal;
+    std::string file;                            ///< a path, or ":memory:", which lives as long as the store
+    TimeFormat times = TimeFormat::unix_micros;  ///< of every time column that is mapped
+    std::chrono::milliseconds busy_timeout{5000};   ///< in all, for a lock that another process holds
+    Synchronous synchronous = Synchronous::normal;  ///< of the connection; the file does not remember it
     /// Make the file if there is none. A store does so once, when it is constructed, and not with
     /// OnStart::verify: what is not there has no table to verify.
     bool create = true;

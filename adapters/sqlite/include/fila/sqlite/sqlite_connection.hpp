@@ -30,6 +30,7 @@
 
 namespace fila::inline v1::sqlite {
 
+/// One handle on the file. Not to be copied or moved; one thread at a time.
 class Connection {
 public:
     /// Throws ConfigError: what is wrong with the configuration, or why the file cannot be used.
@@ -42,7 +43,9 @@ public:
     Connection& operator=(Connection const&) = delete;
     ~Connection() = default;
 
+    /// What handlers get; it stays ours to close.
     [[nodiscard]] sqlite3* handle() const noexcept { return db_.get(); }
+    /// As it was given.
     [[nodiscard]] Config const& config() const noexcept { return config_; }
     /// A memory database is never lost: its content would be.
     [[nodiscard]] bool lost() const noexcept { return lost_ && config_.file != ":memory:"; }
@@ -294,6 +297,7 @@ private:
 /// A user's own connection: their transaction if one is open, else one of ours around the rows.
 class BorrowedConnection {
 public:
+    /// Throws Error for null. It must stay open, and is not closed.
     explicit BorrowedConnection(sqlite3* db) : db_{db} {
         if (db == nullptr) throw Error{"fila sqlite: the connection to enqueue through is null"};
     }

@@ -14,7 +14,11 @@ namespace fila::inline v1::sqlite {
 /// What the time columns of a table hold. Text is 'YYYY-MM-DD HH:MM:SS.SSS', UTC, of the years 0 to 9999: an
 /// Instant of yours beyond them is written as NULL. Seconds and text are rounded up where a wait must not be
 /// shorter than asked.
-enum class TimeFormat : std::uint8_t { unix_micros, unix_seconds, text };
+enum class TimeFormat : std::uint8_t {
+    unix_micros,   ///< an INTEGER; the only one that loses nothing
+    unix_seconds,  ///< an INTEGER
+    text,          ///< a TEXT, for people
+};
 
 namespace detail {
 

@@ -11,6 +11,7 @@
 
 namespace fila::inline v1::sqlite {
 
+/// Whether the same call may succeed later. `code` may be an extended one.
 [[nodiscard]] constexpr bool is_retryable(int code) noexcept {
     if (code == SQLITE_READONLY_DBMOVED) return true;
     switch (code & 0xff) {
@@ -39,6 +40,7 @@ namespace fila::inline v1::sqlite {
             return false;
     }
 }
+/// What a person can do, to be put behind the message; may be empty.
 [[nodiscard]] constexpr std::string_view advice(int code) noexcept {
     if (code == SQLITE_READONLY_DBMOVED)
         return "; the file was moved, deleted or replaced while it was open: put it back";

@@ -20,6 +20,7 @@ namespace fila::inline v1::sqlite {
 /// SQLite's columns hold anything: a value of another kind than asked throws, and only its row fails.
 class Field {
 public:
+    /// Of the row at which the statement stands; `column` counts from 0.
     Field(sqlite3_stmt* statement, int column) noexcept : statement_{statement}, column_{column} {}
 
     [[nodiscard]] bool null() const { return type() == SQLITE_NULL; }
@@ -100,9 +101,12 @@ private:
     int column_;
 };
 
+/// The row at which a statement stands: `record[i]` is a Field.
 class Record {
 public:
+    /// Until the statement is stepped or reset.
     explicit Record(sqlite3_stmt* statement) noexcept : statement_{statement} {}
+    /// Columns count from 0, in the order of the statement.
     [[nodiscard]] Field operator[](std::size_t i) const { return {statement_, static_cast<int>(i)}; }
 
 private:

@@ -21,6 +21,7 @@
 
 namespace fila::inline v1::sqlite {
 
+/// What SqlStore needs of SQLite (see driver_concept.hpp).
 struct SqliteDriver {
     using Config = sqlite::Config;
     using Connection = sqlite::Connection;
