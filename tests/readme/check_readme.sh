@@ -16,9 +16,16 @@ for readme in "$@"; do
             return text
         }
         /^<!-- from: .* -->$/ { from = $3; next }
-        /^```cpp$/ { inside = 1; block = ""; start = NR; next }
-        /^```$/ && inside {
-            inside = 0; ++blocks
+        /^ *```/ && !fenced {
+            fenced = 1; inside = $0 == "```cpp"; block = ""; start = NR
+            if (!inside && $0 !~ /^```(sh|cmake|ini)$/) {
+                printf "%s:%d: a block of what? C++ is ```cpp\n", readme, NR; bad = 1
+            }
+            next
+        }
+        /^ *```$/ && !inside { fenced = 0; next }
+        /^```$/ {
+            fenced = inside = 0; ++blocks
             if (from == "") { printf "%s:%d: a C++ block that says no  <!-- from: file -->\n", readme, start; bad = 1 }
             else if (index(contents(root "/" from), block) == 0) {
                 printf "%s:%d: the block is not in %s, to the letter\n", readme, start, from; bad = 1
@@ -27,6 +34,10 @@ for readme in "$@"; do
             next
         }
         inside { block = block $0 "\n" }
-        END { printf "%s: %d C++ blocks\n", readme, blocks; exit bad }
+        END {
+            if (fenced) { printf "%s:%d: a block without an end\n", readme, start; bad = 1 }
+            printf "%s: %d C++ blocks\n", readme, blocks
+            exit bad
+        }
     ' "$root/$readme"
 done
