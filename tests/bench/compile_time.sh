@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What fila costs to compile: user time of g++ -O0, each unit in turn, medians of five turns, and the ratio to a base that
+# is nothing but headers which a program with threads and ranges includes anyway.
+#
+#   tests/bench/compile_time.sh [ROUNDS]      CXX is heeded; Debian: g++ librange-v3-dev libpqxx-dev libsqlite3-dev
+#
+# User time bears another load on the machine better than the clock on the wall, but not well: compare within one run.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+rounds=${1:-5}
+compile=("${CXX:-g++}" -std=c++20 -O0 -Iinclude -Iadapters/sqlite/include -Iadapters/postgres/include)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+names=()
+unit() { # NAME: its text is on the standard input
+    names+=("$1")
+    cat >"$work/${#names[@]}.cpp"
+}
+
+unit "base: <vector>, <ranges>, <thread>, range-v3's chunk" <<'END'
+#include <range/v3/view/chunk.hpp>
+
+#include <ranges>
+#include <thread>
+#include <vector>
+END
+unit "#include <fila/fila.hpp>" <<'END'
+#include <fila/fila.hpp>
+END
+unit "a Processor over MemoryStore, ThreadPool" <<'END'
+#include <fila/processor.hpp>
+#include <fila/store/memory_store.hpp>
+#include <fila/executor/thread_pool.hpp>
+
+#include <string>
+
+int main() {
+    fila::MemoryStore<std::string> store;
+    fila::Processor processor{store, fila::ThreadPool{4}, [](std::string const&) {}};
+    return processor.run().completed == 0;
+}
+END
+unit "#include <pqxx/pqxx>" <<'END'
+#include <pqxx/pqxx>
+END
+unit "range-v3's chunk alone" <<'END'
+#include <range/v3/view/chunk.hpp>
+END
+table='struct Payment {
+    std::int64_t id = 0;
+    std::string account;
+};
+constexpr auto payments = fila::table<Payment>("payments").key("id", &Payment::id)
+    .column("account", &Payment::account).status("status").lease_until("until").fence("fence")
+    .failures("failures").crashes("crashes").due_at("due");'
+unit "a Processor over PostgresStore, ThreadPool" <<END
+#include <fila/executor/thread_pool.hpp>
+#include <fila/postgres/postgres_store.hpp>
+#include <fila/processor.hpp>
+$table
+int main() {
+    fila::postgres::PostgresStore store{{.conninfo = "dbname=app"}, payments};
+    fila::Processor processor{store, fila::ThreadPool{4}, [](Payment const&) {}};
+    return processor.run().completed == 0;
+}
+END
+unit "a Processor over SqliteStore, ThreadPool" <<END
+#include <fila/executor/thread_pool.hpp>
+#include <fila/processor.hpp>
+#include <fila/sqlite/sqlite_store.hpp>
+$table
+int main() {
+    fila::sqlite::SqliteStore store{fila::sqlite::Config{"app.db"}, payments};
+    fila::Processor processor{store, fila::ThreadPool{4}, [](Payment const&) {}};
+    return processor.run().completed == 0;
+}
+END
+
+TIMEFORMAT=%U
+for ((round = 0; round <= rounds; ++round)); do
+    for ((i = 1; i <= ${#names[@]}; ++i)); do
+        { time "${compile[@]}" -c "$work/$i.cpp" -o "$work/object" 2>"$work/errors"; } 2>"$work/seconds" || {
+            cat "$work/errors" >&2
+            exit 1
+        }
+        # The first turn only brings the headers into memory.
+        ((round == 0)) || cat "$work/seconds" >>"$work/$i.seconds"
+    done
+done
+
+echo '| unit | seconds | × base |'
+echo '|---|--:|--:|'
+for ((i = 1; i <= ${#names[@]}; ++i)); do
+    median=$(sort -n "$work/$i.seconds" | awk '{ s[NR] = $1 } END { print (s[int((NR + 1) / 2)] + s[int(NR / 2) + 1]) / 2 }')
+    base=${base:-$median}
+    awk -v name="${names[i - 1]}" -v median="$median" -v base="$base" \
+        'BEGIN { printf "| `%s` | %.2f | %.2f |\n", name, median, median / base }'
+done
