@@ -92,12 +92,12 @@ class Bench(Contestants):
             "pg-boss, fetch 1000": theirs("boss", "drain", 30_000),
             "River, as its benchmark": theirs("river", "drain", "best", 20_000),
             "Procrastinate": theirs("procrastinate", "drain", 500, program="procrastinate_jobs"),
-            "PgQueuer, batches of 100": theirs("pgqueuer", "drain", 5_000, program="pgqueuer_jobs"),
+            "PgQueuer, batches of 500": theirs("pgqueuer", "drain", 10_000, program="pgqueuer_jobs"),
         }, [Goal("fila, 2 slots", "graphile-worker, batched", 3.5, 4.5),
             Goal("fila, 2 slots", "pg-boss, fetch 1000", 3, 4),
             Goal("fila, 2 slots", "River, as its benchmark", 3, 5),
             Goal("fila, 2 slots", "Procrastinate", 10),
-            Goal("fila, 2 slots", "PgQueuer, batches of 100", 10)])
+            Goal("fila, 2 slots", "PgQueuer, batches of 500", 10)])
         yield Scenario("drain, one at a time", {
             "fila, batch 1, 8 slots": self.filled("jobs", few, lambda: self.drain("jobs", batch=1, slots=8)),
             "graphile-worker, one a query": theirs("graphile", "drain", "single", 2_000),

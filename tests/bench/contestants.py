@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLANNER = " ".join(
@@ -196,7 +197,7 @@ class Contestants:
     def pypi(self, name):
         where, there = self.directory(name, PYPI[name])
         if not there:
-            run(["/usr/bin/python3", "-m", "venv", where / "venv"])
+            run([sys.executable, "-m", "venv", where / "venv"])
             run([where / "venv/bin/pip", "install", "--quiet", *PYPI[name]], timeout=600)
             self.done(where, PYPI[name])
         return where / "venv/bin/python", where, ".py"
@@ -206,6 +207,9 @@ class Contestants:
         where, there = self.directory(name, [*GO_MODULES.get(name, []), source])
         if not there:
             go = needs("go")
+            version = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
+            if name in GO_MODULES and tuple(map(int, version.groups())) < (1, 21):
+                raise Absent(f"needs Go 1.21, which gets what is newer by itself; here is {version.group()}")
             (where / "main.go").write_text(source)
             run([go, "mod", "init", name], cwd=where)
             if name in GO_MODULES:

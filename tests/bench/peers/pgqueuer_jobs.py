@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """PgQueuer on PostgreSQL (PGHOST, PGUSER, PGDATABASE):
 
-pgqueuer_jobs.py drain N     N jobs there already; batches of 100
+pgqueuer_jobs.py drain N     N jobs there already; batches of 500
 pgqueuer_jobs.py enqueue N   enqueue of lists, 1000 a call
 pgqueuer_jobs.py notify N    on an idle queue, from enqueue to the handler: the median in milliseconds, as "rate"
 """
@@ -42,7 +42,7 @@ async def drain(manager, pool):
     await pool.execute("VACUUM (ANALYZE) pgqueuer")
     await pool.execute("CHECKPOINT")
     start = time.perf_counter()
-    await manager.run(batch_size=100, mode=QueueExecutionMode.drain)
+    await manager.run(batch_size=500, mode=QueueExecutionMode.drain)
     seconds = time.perf_counter() - start
     if done != jobs:
         raise RuntimeError(f"{done} of {jobs}")
