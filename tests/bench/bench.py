@@ -263,7 +263,8 @@ class Bench(Contestants):
                 continue
             each = [mine / theirs for mine, theirs in zip(figures[goal.who], figures[goal.against])]
             ratios.append({"who": goal.who, "against": goal.against, "ratios": each,
-                           "ratio": statistics.median(each), "goal": goal.text()})
+                           "ratio": statistics.median(each), "goal": goal.text(),
+                           "mark": goal.least if goal.most is None else goal.most})
         return {"scenario": scenario.name, "unit": scenario.unit, "results": results, "ratios": ratios}
 
     def report(self, suite, scenarios):
@@ -309,10 +310,12 @@ class Bench(Contestants):
         axes.barh(range(len(names)), ratios, xerr=spread)
         axes.set_yticks(range(len(names)), names)
         axes.axvline(1, color="black", linewidth=1)
+        marks = [(r["mark"], row) for row, (_, r) in enumerate(pairs) if r["mark"]]
+        axes.scatter([mark for mark, _ in marks], [row for _, row in marks], marker="d", color="red", zorder=3)
         if max(ratios) > 20 * min(ratios):
             axes.set_xscale("log")
         axes.invert_yaxis()
-        axes.set_xlabel("ratio, median of the rounds and their spread")
+        axes.set_xlabel("ratio, median of the rounds and their spread; red: the goal")
         figure.tight_layout()
         figure.savefig(self.out / f"{suite}.svg")
         pyplot.close(figure)

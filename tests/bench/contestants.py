@@ -120,7 +120,7 @@ class Contestants:
         if self.quick:
             raise Absent("left out by --quick")
         if name not in json.loads(run([self.build / "pools", "do=list"])):
-            raise Absent("its headers are not on this machine")
+            raise Absent("its headers are not on this machine, nor in CMAKE_INCLUDE_PATH")
         return self.ours("pools", do=name, **options)
 
     # ---- peers: each in a directory of its own, with a program that answers as ours do ------------

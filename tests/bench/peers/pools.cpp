@@ -13,16 +13,16 @@
 // An item carries what can only be moved; a result or an error for each comes back and is counted.
 #include "bench/bench_work.hpp"
 
-#if __has_include(<oneapi/tbb.h>)
+#ifdef POOLS_TBB
 #include <oneapi/tbb.h>
 #endif
-#if __has_include(<asio.hpp>)
+#ifdef POOLS_ASIO
 #include <asio.hpp>
 #endif
-#if __has_include(<BS_thread_pool.hpp>)
+#ifdef POOLS_BS
 #include <BS_thread_pool.hpp>
 #endif
-#if __has_include(<taskflow/taskflow.hpp>)
+#ifdef POOLS_TASKFLOW
 #include <taskflow/taskflow.hpp>
 #endif
 
@@ -58,7 +58,7 @@ template <class Submit>
     return counters;
 }
 
-#if __has_include(<oneapi/tbb.h>)
+#ifdef POOLS_TBB
 namespace tbb = oneapi::tbb;
 
 Counters tbb_queues(Task const& task) {
@@ -113,7 +113,7 @@ Counters tbb_pipeline(Task const& task) {
 }
 #endif
 
-#if __has_include(<asio.hpp>)
+#ifdef POOLS_ASIO
 Counters with_asio(Task const& task) {
     Counters counters;
     std::counting_semaphore<> room{static_cast<std::ptrdiff_t>(task.capacity)};
@@ -133,7 +133,7 @@ Counters with_asio(Task const& task) {
 }
 #endif
 
-#if __has_include(<BS_thread_pool.hpp>)
+#ifdef POOLS_BS
 Counters with_bs(Task const& task) {
     BS::thread_pool<> pool{task.workers};
     return with_futures(task, [&](Item&& item) {
@@ -142,7 +142,7 @@ Counters with_bs(Task const& task) {
 }
 #endif
 
-#if __has_include(<taskflow/taskflow.hpp>)
+#ifdef POOLS_TASKFLOW
 Counters with_taskflow(Task const& task) {
     tf::Executor executor{task.workers};
     return with_futures(task, [&](Item&& item) {
@@ -152,17 +152,17 @@ Counters with_taskflow(Task const& task) {
 #endif
 
 std::map<std::string, std::function<Counters(Task const&)>> const pools{
-#if __has_include(<oneapi/tbb.h>)
+#ifdef POOLS_TBB
     {"tbb", tbb_queues},
     {"tbb_pipeline", tbb_pipeline},
 #endif
-#if __has_include(<asio.hpp>)
+#ifdef POOLS_ASIO
     {"asio", with_asio},
 #endif
-#if __has_include(<BS_thread_pool.hpp>)
+#ifdef POOLS_BS
     {"bs", with_bs},
 #endif
-#if __has_include(<taskflow/taskflow.hpp>)
+#ifdef POOLS_TASKFLOW
     {"taskflow", with_taskflow},
 #endif
 };
