@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "support/counting_new.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 
-thread_local std::size_t allocations = 0;
+thread_local std::size_t mine = 0;
+std::atomic<std::size_t> everyones{0};
 
 }  // namespace
 
-std::size_t fila_tests::allocations_here() noexcept { return allocations; }
+std::size_t fila_tests::allocations_here() noexcept { return mine; }
+std::size_t fila_tests::allocations() noexcept { return everyones.load(std::memory_order_relaxed); }
 
 void* operator new(std::size_t n, std::nothrow_t const&) noexcept {
-    ++allocations;
+    ++mine;
+    everyones.fetch_add(1, std::memory_order_relaxed);
     return std::malloc(n ? n : 1);
 }
 void* operator new(std::size_t n) {

@@ -247,7 +247,7 @@ public:
         while (!ready_.empty()) {
             auto* f = ready_.front();
             if (auto* c = f->take(want)) return lock.unlock(), taken(c, std::exchange(woken, false));
-            ready_.pop_front();
+            ready_.erase(ready_.begin());
             front_.store(ready_.empty() ? nullptr : ready_.front(), std::memory_order_release);
         }
         if (pooled) {
@@ -381,7 +381,7 @@ private:
     std::mutex mutex_;
     std::deque<F> flights_;
     std::vector<F*> free_;
-    std::deque<F*> ready_;
+    std::vector<F*> ready_;  // few: one batch, or a row for each thread
     std::vector<Lane*> idle_;
     std::size_t in_hand_ = 0;
     bool closed_ = false, abandoned_ = false;

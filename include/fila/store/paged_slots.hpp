@@ -15,13 +15,14 @@
 namespace fila::inline v1::detail {
 
 /// Found by arithmetic, not by hashing. A page is freed when all of it has been used and erased, so that the
-/// memory follows the values that live, also when a very old one stays for ever.
+/// memory follows the values that live, also when a very old one stays for ever. One is kept, for a stream of
+/// values that come and go.
 template <class T>
 class PagedSlots {
 public:
     std::int64_t append(T value) {
         auto const index = next_++;
-        if (index % page_size == 0) pages_.push_back(std::make_unique<Page>());
+        if (index % page_size == 0) pages_.push_back(spare_ ? std::move(spare_) : std::make_unique<Page>());
         auto& page = *pages_.back();
         page.slots[index % page_size].emplace(std::move(value));
         ++page.live;
@@ -39,7 +40,7 @@ public:
         if (!page || !page->slots[slot]) return;
         page->slots[slot].reset();
         if (--page->live > 0 || next_ < (index_of(key) / page_size + 1) * page_size) return;
-        pages_[index_of(key) / page_size - first_page_].reset();
+        spare_ = std::move(pages_[index_of(key) / page_size - first_page_]);
         for (; !pages_.empty() && !pages_.front(); ++first_page_) pages_.pop_front();
     }
     /// The key that the next value gets.
@@ -60,6 +61,7 @@ private:
     }
 
     std::deque<std::unique_ptr<Page>> pages_;
+    std::unique_ptr<Page> spare_;
     std::size_t first_page_ = 0;
     std::size_t next_ = 0;
 };

@@ -39,7 +39,7 @@ public:
                 return;
             }
         }
-        join_with_next(runs_.emplace_hint(next, first, last_key));
+        join_with_next(emplace(next, first, last_key));
     }
     void insert(RowPosition row) { insert(row, row.key); }
 
@@ -85,7 +85,20 @@ private:
         if (next == runs_.end() || !same_group(run->first, next->first) || run->second + 1 != next->first.key)
             return;
         run->second = next->second;
-        runs_.erase(next);
+        erase(next);
+    }
+    /// The node of the run that ended last serves the next one: a stream, each fill of which is one run, allocates
+    /// nothing.
+    Runs::iterator emplace(Runs::iterator hint, RowPosition const& first, std::int64_t last_key) {
+        if (spare_.empty()) return runs_.emplace_hint(hint, first, last_key);
+        spare_.key() = first;
+        spare_.mapped() = last_key;
+        return runs_.insert(hint, std::move(spare_));
+    }
+    Runs::iterator erase(Runs::iterator run) {
+        auto const next = std::next(run);
+        spare_ = runs_.extract(run);
+        return next;
     }
     /// The first run behind `after`; a run that `after` lies in is cut there.
     Runs::iterator behind(RowPosition const& after) {
@@ -93,14 +106,13 @@ private:
         if (next == runs_.begin()) return next;
         auto before = std::prev(next);
         if (!same_group(before->first, after) || before->second <= after.key) return next;
-        next =
-            runs_.emplace_hint(next, RowPosition{after.priority, after.due, after.key + 1}, before->second);
+        next = emplace(next, {after.priority, after.due, after.key + 1}, before->second);
         before->second = after.key;
         return next;
     }
     /// Drops the keys below `key`; answers the first run with rows left.
     Runs::iterator trim(Runs::iterator run, std::int64_t key) {
-        if (key > run->second) return runs_.erase(run);
+        if (key > run->second) return erase(run);
         if (key == run->first.key) return run;
         auto next = std::next(run);
         auto node = runs_.extract(run);
@@ -109,6 +121,7 @@ private:
     }
 
     Runs runs_;
+    Runs::node_type spare_;
 };
 
 }  // namespace fila::inline v1::detail
