@@ -31,7 +31,7 @@ struct InTransaction {
 
     template <class S>
     static consteval bool check() {
-        static_assert(HasStoreTypes<S>, "fila store: needs row_type, key_type and cursor_type");
+        detail::check_store_types<S>();
         static_assert(
             HasTransactionType<S>,
             "fila: InTransaction needs a store with transactions:  using transaction_type = …;  with claim, "

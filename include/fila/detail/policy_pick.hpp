@@ -4,6 +4,7 @@
 
 #include <fila/config.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -45,6 +46,8 @@ consteval bool check_policies() {
                   "fila: an argument of the Processor is not a policy: after store, executor and handler "
                   "come policies, "
                   "each with  using policy_role = fila::…_role;");
+    static_assert((std::move_constructible<P> && ...),
+                  "fila: a policy must be movable: the Processor keeps it");
     static_assert(players<claim_role, P...> <= 1, "fila: two claim strategies: give the Processor one");
     static_assert(players<clock_role, P...> <= 1, "fila: two clocks: give the Processor one");
     static_assert(players<limiter_role, P...> <= 1, "fila: two limiters: give the Processor one");

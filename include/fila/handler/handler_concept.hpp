@@ -86,6 +86,7 @@ consteval bool check_handler() {
         std::is_nothrow_destructible_v<H>,
         "fila handler: destroying it may throw, which would end the program: what it holds must have "
         "destructors that are noexcept");
+    static_assert(std::move_constructible<H>, "fila handler: must be movable: the Processor keeps it");
     static_assert(
         form != HandlerForm::none,
         "fila handler: cannot be called with the store's row: needs (Row const&), (Row&), either with a "

@@ -69,6 +69,14 @@ class Processor {
     using StoreType = std::remove_reference_t<S>;
     using ExecutorType = std::remove_reference_t<E>;
     static_assert(detail::check_policies<Policies...>());
+    static_assert(
+        std::is_lvalue_reference_v<S> || std::move_constructible<S>,
+        "fila store: this rvalue cannot be moved into the Processor: give the store a name, pass that, "
+        "and it is referred to");
+    static_assert(
+        std::is_lvalue_reference_v<E> || std::move_constructible<E>,
+        "fila executor: this rvalue cannot be moved into the Processor: give the executor a name, pass "
+        "that, and it is referred to");
     using Strategy = detail::player_t<claim_role, Leased, Policies...>;
     using ClockType = detail::player_t<clock_role, SystemClock, Policies...>;
     using LimiterType = detail::player_t<limiter_role, Unlimited, Policies...>;

@@ -256,13 +256,19 @@ consteval bool check_refinements() {
     return true;
 }
 
-/// Says, one sentence each, what a would-be store lacks.
+/// Says, one sentence each, which types a would-be store lacks.
 template <class S>
-consteval bool check_store() {
+consteval bool check_store_types() {
     static_assert(HasRowType<S>, "fila store: needs  using row_type = …;  (movable)");
     static_assert(HasKeyType<S>, "fila store: needs  using key_type = …;  (copyable, comparable with ==)");
     static_assert(HasCursorType<S>,
                   "fila store: needs  using cursor_type = …;  (semiregular; cursor_type{} is the start)");
+    return true;
+}
+/// The same of its verbs too.
+template <class S>
+consteval bool check_store() {
+    check_store_types<S>();
     if constexpr (HasStoreTypes<S>) {
         static_assert(
             HasClaim<S>,

@@ -151,10 +151,8 @@ concept Borrows =
 
 namespace detail {
 
-/// Says, one sentence each, what a would-be driver lacks.
-template <class D>
-consteval bool check_driver() {
-    using C = typename D::Connection;
+template <class D, class C>
+consteval bool check_driver_parts() {
     static_assert(DriverStatements<C>,
                   "fila driver: Connection needs  run(Statement const&, Bindings const&, on_row)  and  "
                   "run_rows(Statement const&, Bindings const&, Rows const&, on_row)");
@@ -172,6 +170,17 @@ consteval bool check_driver() {
         Driver<D>,
         "fila driver: needs  Config, Connection(Config const&), bool lost() const noexcept, dialect(config), "
         "connections(config), patience(config), sorts, one_writer");
+    return true;
+}
+/// Says, one sentence each, what a would-be driver lacks.
+template <class D>
+consteval bool check_driver() {
+    constexpr bool has_types = requires {
+        typename D::Config;
+        typename D::Connection;
+    };
+    static_assert(has_types, "fila driver: needs  using Config = …;  and  using Connection = …;");
+    if constexpr (has_types) check_driver_parts<D, typename D::Connection>();
     return true;
 }
 
