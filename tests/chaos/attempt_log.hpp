@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace fila_chaos {
 
@@ -85,23 +86,22 @@ private:
 /// A table, over a connection of its own: each line is a transaction.
 class AttemptTable : public AttemptLog {
 public:
-    AttemptTable(std::string const& conninfo, std::string const& table)
-        : connection_{conninfo + " application_name=chaos_log"} {
-        connection_.prepare("b",
-                            "INSERT INTO " + table + " (run, key, attempt, pid) VALUES ($1, $2, $3, $4)");
-        connection_.prepare("e",
-                            "UPDATE " + table + " SET ended = clock_timestamp(), told = $2 WHERE run = $1");
-    }
+    AttemptTable(std::string const& conninfo, std::string table)
+        : connection_{conninfo + " application_name=chaos_log"}, table_{std::move(table)} {}
 
 private:
     void write_begin(std::int64_t run, std::int64_t key, std::uint32_t attempt) override {
-        pqxx::nontransaction{connection_}.exec_prepared("b", run, key, attempt, ::getpid());
+        exec("INSERT INTO " + table_ + " (run, key, attempt, pid) VALUES (" + std::to_string(run) + ", " +
+             std::to_string(key) + ", " + std::to_string(attempt) + ", " + std::to_string(::getpid()) + ")");
     }
     void write_end(std::int64_t run, bool told) override {
-        pqxx::nontransaction{connection_}.exec_prepared("e", run, told);
+        exec("UPDATE " + table_ + " SET ended = clock_timestamp(), told = " + (told ? "true" : "false") +
+             " WHERE run = " + std::to_string(run));
     }
+    void exec(std::string const& sql) { pqxx::nontransaction{connection_}.exec(sql); }
 
     pqxx::connection connection_;
+    std::string table_;
 };
 
 }  // namespace fila_chaos
