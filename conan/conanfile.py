@@ -46,15 +46,16 @@ class FilaConan(ConanFile):
 
     def requirements(self):
         for name, (package, versions, _) in COMPONENTS.items():
+            if package == "libpqxx" and self._is_older_than("gcc", "13"):
+                versions = "[>=6.4 <8]"  # libpqxx 8 asks for a later one than fila does
             if self.options.get_safe(f"with_{name}"):
                 self.requires(f"{package}/{versions}", transitive_headers=True, transitive_libs=True)
 
     def validate(self):
         check_min_cppstd(self, 20)
-        compiler = str(self.settings.compiler)
-        floor = {"gcc": "12", "clang": "16"}.get(compiler)
-        if floor and Version(self.settings.compiler.version) < floor:
-            raise ConanInvalidConfiguration(f"fila needs {compiler} {floor} or later")
+        for compiler, floor in ("gcc", "12"), ("clang", "16"):
+            if self._is_older_than(compiler, floor):
+                raise ConanInvalidConfiguration(f"fila needs {compiler} {floor} or later")
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
@@ -83,6 +84,9 @@ class FilaConan(ConanFile):
                 component.requires.append(f"{package}::{package}")
             else:  # a platform requirement, of which Conan knows no more than the name
                 component.system_libs = system_libs
+
+    def _is_older_than(self, compiler, version):
+        return self.settings.compiler == compiler and Version(self.settings.compiler.version) < version
 
     def _component(self, name, target):
         component = self.cpp_info.components[name]

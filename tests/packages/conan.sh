@@ -3,6 +3,10 @@
 # conan.sh DIRECTORY COMPILER VERSION: makes the Conan package without and with all of its options, and lets its test
 # package use it. Conan comes from PyPI and lives in DIRECTORY with all that it makes. It is given no remote: libraries
 # are those of the system, once as platform requirements, once in packages that are named like Conan Center's.
+#
+# Most of the time is the compiler's. It need not be spent again on a package that has passed: Conan puts each into a
+# directory with a random name, and ccache knows the programs by the paths of what they include. So that is kept until
+# any file that matters changes.
 set -eu
 directory=$1 compiler=$2 version=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -22,9 +26,11 @@ fi
 export CONAN_HOME="$directory/home" PYTHONDONTWRITEBYTECODE=1
 conan=$directory/venv/bin/conan
 profiles=$CONAN_HOME/profiles
-rm -rf "$CONAN_HOME" out wrapped
-"$conan" profile detect --name detected >/dev/null 2>&1
-"$conan" remote disable '*' >/dev/null
+ingredients=$(cd "$root" && find LICENSE conan include adapters tests/packages tests/consume -type f -exec sha256sum {} + | sort)
+passed=$(cat passed 2>/dev/null || true)
+rm -rf passed out wrapped
+[ "$passed" = "$ingredients" ] || rm -rf "$CONAN_HOME"
+[ -d "$profiles" ] || "$conan" profile detect --name detected >/dev/null 2>&1
 
 launcher=$(command -v ccache || true)
 cat >"$profiles/default" <<END
@@ -46,6 +52,10 @@ of_the_system() {
     name=$1 library_version=$(pkg-config --modversion "$1") file=$2 target=$3
     shift 3
     echo "$name/$library_version" >>"$profiles/platform"
+    wrap "$@"
+}
+# wrap LIBRARY…: the package $name/$library_version.
+wrap() {
     mkdir -p "wrapped/$name"
     cat >"wrapped/$name/conanfile.py" <<END
 from conan import ConanFile
@@ -62,17 +72,25 @@ END
 of_the_system sqlite3 SQLite3 SQLite::SQLite3 sqlite3
 of_the_system libpqxx libpqxx libpqxx::pqxx pqxx pq
 of_the_system catch2 Catch2 Catch2::Catch2WithMain Catch2WithMain
+# A later one, which g++ 12 must not be given.
+name=libpqxx library_version=8.0.2 file=libpqxx target=libpqxx::pqxx
+wrap pqxx pq
 
-create() { "$conan" create "$root/conan" --no-remote --build=missing "$@"; }
+create() {
+    "$conan" create "$root/conan" --no-remote --build=missing "$@" >create.log 2>&1 || { cat create.log && fail "create $*"; }
+}
 everything="-o &:with_sqlite=True -o &:with_postgres=True -o &:with_testing=True"
 create
 create -pr platform $everything
 create -pr default $everything
+if [ "$("$compiler" -dumpversion | cut -d. -f1)" -lt 13 ] && grep -q "libpqxx/8" create.log; then
+    fail "libpqxx 8, which needs g++ 13, was chosen for $compiler"
+fi
 
 # One package serves all, and it has every header.
-[ "$("$conan" list "fila/$version:*" --format=compact | grep -c "fila/$version#[0-9a-f]*:")" = 1 ] ||
-    fail "there should be one package of fila/$version, whatever the options"
-package=$("$conan" cache path "$("$conan" list "fila/$version#latest:*" --format=compact | grep -o "fila/$version#[^ ]*:[0-9a-f]*")")
+packages=$("$conan" list "fila/$version:*" --format=compact | grep -o "fila/$version#[^ ]*:[0-9a-f]*" || true)
+[ "$(echo "$packages" | grep -c .)" = 1 ] || fail "there should be one package of fila/$version, whatever the options"
+package=$("$conan" cache path "$packages")
 for headers in "$root/include" "$root/adapters/sqlite/include" "$root/adapters/postgres/include"; do
     (cd "$headers" && find . -name '*.hpp') | while read -r header; do
         cmp -s "$headers/$header" "$package/include/$header" || fail "the package lacks $header"
@@ -90,3 +108,4 @@ refused() {
 refused "is lower than the required C++ standard (20)" -s compiler.cppstd=17
 refused "fila needs gcc 12 or later" -s compiler.version=11
 refused "fila needs clang 16 or later" -s compiler=clang -s compiler.version=15 -s compiler.cppstd=20
+printf '%s\n' "$ingredients" >passed
