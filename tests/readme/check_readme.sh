@@ -18,7 +18,7 @@ for readme in "$@"; do
         /^<!-- from: .* -->$/ { from = $3; next }
         /^ *```/ && !fenced {
             fenced = 1; inside = $0 == "```cpp"; block = ""; start = NR
-            if (!inside && $0 !~ /^```(sh|cmake|ini)$/) {
+            if (!inside && $0 !~ /^```(sh|cmake|ini|text)$/) {
                 printf "%s:%d: a block of what? C++ is ```cpp\n", readme, NR; bad = 1
             }
             next
