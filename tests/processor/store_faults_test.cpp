@@ -553,6 +553,7 @@ TEST_CASE(
     auto p = world.pooled(1, work, {.lease = 9s}, {.interval = 1h, .batch = 2});
     Running running{p, {}};
     OpenAtEnd const open{answer};
+    REQUIRE(eventually([&] { return runs == 1; }));
     REQUIRE(world.in_time(50ms, [&] { return answer.inside() == 1; }));
     auto const others = lanes - 1;  // the keeper waits for its answer
     REQUIRE(world.in_time(50ms, [&] { return told && world.in_state(RowState::completed) == 1; }, others));
