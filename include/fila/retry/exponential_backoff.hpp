@@ -8,7 +8,9 @@
 #include <fila/types/error.hpp>
 
 #include <chrono>
-#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
 #include <string_view>
 
 namespace fila::inline v1 {
@@ -36,10 +38,16 @@ struct ExponentialBackoff {
 
     /// The wait after the `failures`-th failure, before jitter: never shorter than that of the one before.
     [[nodiscard]] Duration delay(std::uint32_t failures) const noexcept {
-        auto const exponent = failures > 1 ? failures - 1 : 0;
-        auto const ticks = static_cast<double>(base.count()) * std::pow(factor, exponent);
-        // In doubles, where too much is infinity, and not a small or a negative number.
-        return ticks < static_cast<double>(cap.count()) ? Duration{static_cast<Duration::rep>(ticks)} : cap;
+        // In doubles, where too much is not a small or a negative number. Step by step: no rounding makes a
+        // wait shorter than the one before, and <cmath> is slow to compile.
+        auto const most = static_cast<double>(cap.count());
+        auto ticks = static_cast<double>(base.count());
+        for (std::uint32_t n = 1; n < failures && ticks < most; ++n) {
+            auto const longer = ticks * factor;
+            if (longer == ticks) break;
+            ticks = longer;
+        }
+        return ticks < most ? Duration{static_cast<Duration::rep>(ticks)} : cap;
     }
     Outcome decide(Failure const& failure) const {
         if (failure.failures >= max_attempts) return dead_letter(failure.what);
@@ -50,7 +58,7 @@ struct ExponentialBackoff {
     void validate() const {
         std::string faults;
         if (base <= Duration::zero()) faults += "\n  ExponentialBackoff::base must be more than zero";
-        if (!(factor >= 1) || !std::isfinite(factor))
+        if (!(factor >= 1) || factor > std::numeric_limits<double>::max())
             faults += "\n  ExponentialBackoff::factor must be a number of at least 1";
         if (cap < base)
             faults += "\n  ExponentialBackoff::cap must not be shorter than ExponentialBackoff::base";

@@ -34,7 +34,8 @@ namespace fila::inline v1::detail {
                                           : std::numeric_limits<std::int64_t>::max();
 }
 
-/// How databases without a say in the matter compare: NULL, numbers, text, bytes.
+/// How databases without a say in the matter compare: NULL, numbers, text, bytes. A template, for whoever has
+/// nothing to sort: comparing variants takes long to compile.
 struct ValueLess {
     [[nodiscard]] static int rank(Value const& v) noexcept {
         return v.index() == 0 ? 0 : v.index() <= 3 ? 1 : static_cast<int>(v.index());
@@ -44,7 +45,8 @@ struct ValueLess {
         if (auto const* d = std::get_if<double>(&v)) return *d;
         return 0;
     }
-    [[nodiscard]] bool operator()(Value const& a, Value const& b) const noexcept {
+    template <std::same_as<Value> V>
+    [[nodiscard]] bool operator()(V const& a, V const& b) const noexcept {
         if (rank(a) != rank(b)) return rank(a) < rank(b);
         if (a.index() != b.index()) return number(a) < number(b);
         return a < b;

@@ -6,26 +6,41 @@
 #include <fila/table/connection_pool.hpp>
 #include <fila/table/sql_codec.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>
+#include <unistd.h>
+#else
+#include <random>
+#endif
 
 namespace fila::inline v1::detail {
 
 /// Random per store object, so that a restarted process is never taken for the one that died.
 [[nodiscard]] inline std::string random_owner() {
+    std::array<unsigned char, 16> octets{};
+#if __has_include(<sys/random.h>)  // std::random_device in effect; <random> is slow to compile
+    if (getentropy(octets.data(), octets.size()) != 0)
+        throw Error{"fila: the system gives no random numbers"};
+#else
     std::random_device random;
+    for (auto& octet : octets) octet = static_cast<unsigned char>(random());
+#endif
     std::string owner = "fila-";
-    for (int i = 0; i < 4; ++i)
-        for (auto bits = random(), k = 0u; k < 8; ++k, bits >>= 4) owner += "0123456789abcdef"[bits & 15u];
+    for (auto const octet : octets) {
+        owner += "0123456789abcdef"[octet >> 4];
+        owner += "0123456789abcdef"[octet & 15];
+    }
     return owner;
 }
 
