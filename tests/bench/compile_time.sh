@@ -97,5 +97,5 @@ for ((i = 1; i <= ${#names[@]}; ++i)); do
     median=$(sort -n "$work/$i.seconds" | awk '{ s[NR] = $1 } END { print (s[int((NR + 1) / 2)] + s[int(NR / 2) + 1]) / 2 }')
     base=${base:-$median}
     awk -v name="${names[i - 1]}" -v median="$median" -v base="$base" \
-        'BEGIN { printf "| `%s` | %.2f | %.2f |\n", name, median, median / base }'
+        'BEGIN { printf "| %s | %.2f | %.2f |\n", name, median, median / base }'
 done
