@@ -20,17 +20,17 @@ unit() { # NAME: its text is on the standard input
     cat >"$work/${#names[@]}.cpp"
 }
 
-unit "base: <vector>, <ranges>, <thread>, range-v3's chunk" <<'END'
+unit 'base: `<vector>`, `<ranges>`, `<thread>`, the `chunk` of range-v3' <<'END'
 #include <range/v3/view/chunk.hpp>
 
 #include <ranges>
 #include <thread>
 #include <vector>
 END
-unit "#include <fila/fila.hpp>" <<'END'
+unit '`#include <fila/fila.hpp>`' <<'END'
 #include <fila/fila.hpp>
 END
-unit "a Processor over MemoryStore, ThreadPool" <<'END'
+unit 'a `Processor` over `MemoryStore`, `ThreadPool`' <<'END'
 #include <fila/processor.hpp>
 #include <fila/store/memory_store.hpp>
 #include <fila/executor/thread_pool.hpp>
@@ -43,12 +43,6 @@ int main() {
     return processor.run().completed == 0;
 }
 END
-unit "#include <pqxx/pqxx>" <<'END'
-#include <pqxx/pqxx>
-END
-unit "range-v3's chunk alone" <<'END'
-#include <range/v3/view/chunk.hpp>
-END
 table='struct Payment {
     std::int64_t id = 0;
     std::string account;
@@ -56,7 +50,18 @@ table='struct Payment {
 constexpr auto payments = fila::table<Payment>("payments").key("id", &Payment::id)
     .column("account", &Payment::account).status("status").lease_until("until").fence("fence")
     .failures("failures").crashes("crashes").due_at("due");'
-unit "a Processor over PostgresStore, ThreadPool" <<END
+unit 'the same over `SqliteStore`' <<END
+#include <fila/executor/thread_pool.hpp>
+#include <fila/processor.hpp>
+#include <fila/sqlite/sqlite_store.hpp>
+$table
+int main() {
+    fila::sqlite::SqliteStore store{fila::sqlite::Config{"app.db"}, payments};
+    fila::Processor processor{store, fila::ThreadPool{4}, [](Payment const&) {}};
+    return processor.run().completed == 0;
+}
+END
+unit 'the same over `PostgresStore`' <<END
 #include <fila/executor/thread_pool.hpp>
 #include <fila/postgres/postgres_store.hpp>
 #include <fila/processor.hpp>
@@ -67,16 +72,11 @@ int main() {
     return processor.run().completed == 0;
 }
 END
-unit "a Processor over SqliteStore, ThreadPool" <<END
-#include <fila/executor/thread_pool.hpp>
-#include <fila/processor.hpp>
-#include <fila/sqlite/sqlite_store.hpp>
-$table
-int main() {
-    fila::sqlite::SqliteStore store{fila::sqlite::Config{"app.db"}, payments};
-    fila::Processor processor{store, fila::ThreadPool{4}, [](Payment const&) {}};
-    return processor.run().completed == 0;
-}
+unit 'for comparison: `#include <pqxx/pqxx>`' <<'END'
+#include <pqxx/pqxx>
+END
+unit 'for comparison: the `chunk` of range-v3 alone' <<'END'
+#include <range/v3/view/chunk.hpp>
 END
 
 TIMEFORMAT=%U
