@@ -7,6 +7,7 @@
 // also: fila harness: traits.delays needs  void make_due(key_type const&)
 // also: fila harness: traits.peers needs  store_type& peer()
 // also: fila harness: traits.durable needs  void reopen()
+// expect: fila harness: name has a comma, semicolon, bracket or backslash
 #include "parts.hpp"
 #include <fila/testing/store_harness.hpp>
 
@@ -17,10 +18,14 @@ struct LeasingJobStore : JobStore {
 
 struct Harness {
     using store_type = LeasingJobStore;
+#if FILA_EXPECT_ERROR == 2
+    static constexpr std::string_view name = "jobs; of two kinds";
+#else
     static constexpr std::string_view name = "jobs";
+#endif
     static constexpr fila::testing::StoreTraits traits{.peers = true, .durable = true};
     store_type& store();
-#ifndef FILA_EXPECT_ERROR
+#if FILA_EXPECT_ERROR != 1
     int put(std::int64_t, fila::EnqueueOptions const&);
     fila::RowState state(int);
     void expire(int);
@@ -31,7 +36,7 @@ struct Harness {
 };
 static_assert(fila::testing::check_harness<Harness>());
 
-#ifdef FILA_EXPECT_ERROR
+#if FILA_EXPECT_ERROR == 1
 struct Nothing {
     explicit Nothing(int);
 };

@@ -536,7 +536,7 @@ TEST_CASE("handlers are told when their lease has certainly run out, not before,
 }
 
 TEST_CASE(
-    "case 66: while a heartbeat has no answer, handlers learn that the lease ran out; no row is begun") {
+    "case 66: while a heartbeat has no answer, handlers learn that the lease ran out, and no row is begun") {
     World world{2};
     Gate answer;
     std::atomic<bool> early{false}, told{false};

@@ -64,9 +64,10 @@ cases) # the table of cases and the tests tell of each other; a name may be writ
         tr '\n' ' ' <"$file" | sed 's/" *"//g' | grep -oE 'TEST_CASE\( *"([^"\\]|\\.)*"' |
             sed "s|^TEST_CASE( *\"|$(basename "$file")	|; s|\"\$||"
     done >"$names"
+    sed -n 's/^\(.*\)	\(.*;.*\)$/\1: a test called "\2": ctest would run what is before and after the semicolon/p' "$names" >"$offences"
     grep -oE '(^|[^a-z])case [0-9]+(, (case )?[0-9]+)*' "$names" | grep -oE '[0-9]+' | sort -un | while read -r number; do
         grep -q "^| $number | " "$table" || echo "a test names case $number, which has no row in $table"
-    done >"$offences"
+    done >>"$offences"
     grep -oE '`[^`]*` \([a-z_]+\.cpp\)' "$table" | sort -u | sed 's/^`\(.*\)` (\(.*\))$/\2	\1/' >"$names.told"
     awk -F'\t' 'NR == FNR { known[$1] = known[$1] "\n" $2; next }
         index(known[$1], $2) == 0 { print "tests/CASES.md: no test of " $1 " is called " $2 }' "$names" "$names.told" >>"$offences"

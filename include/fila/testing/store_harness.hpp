@@ -3,7 +3,7 @@
 //
 //   struct MyHarness {
 //       using store_type = MyStore;
-//       static constexpr std::string_view name = "my store";           // no commas, no brackets
+//       static constexpr std::string_view name = "my store";           // no comma, semicolon, bracket
 //       static constexpr fila::testing::StoreTraits traits{.durable = true};
 //       store_type& store();                                           // fresh and empty for each harness
 //       fila::key_t<MyStore> put(std::int64_t n, fila::EnqueueOptions const&);  // one row that carries n
@@ -115,6 +115,10 @@ consteval bool check_harness() {
     static_assert(HasTraits<H>,
                   "fila harness: needs  static constexpr std::string_view name  and  static constexpr "
                   "fila::testing::StoreTraits traits");
+    if constexpr (HasTraits<H>)
+        static_assert(std::string_view{H::name}.find_first_of(",;[]\\") == std::string_view::npos,
+                      "fila harness: name has a comma, semicolon, bracket or backslash: CTest and Catch2 "
+                      "would look for the tests under another name, find none and call it a success");
     if constexpr (requires { typename H::store_type; }) fila::detail::check_store<typename H::store_type>();
     static_assert(HasStoreUnderTest<H>,
                   "fila harness: needs  using store_type = …;  and  store_type& store()");

@@ -88,7 +88,7 @@ class JobHarness : public Harness<JobHarness<session>, JobTable> {
 
 public:
     static constexpr std::string_view name =
-        session == pg::Session::own ? "postgres; job table" : "postgres; job table; behind PgBouncer";
+        session == pg::Session::own ? "postgres: job table" : "postgres: job table behind PgBouncer";
     static constexpr fila::testing::StoreTraits traits = ::traits;
 
     JobHarness() : Base{session} { this->open(); }
@@ -126,7 +126,7 @@ auto notes(std::string_view name) {
 
 class NoteHarness : public Harness<NoteHarness, decltype(notes({}))> {
 public:
-    static constexpr std::string_view name = "postgres; a table with text keys";
+    static constexpr std::string_view name = "postgres: a table with text keys";
     static constexpr fila::testing::StoreTraits traits = ::traits;
 
     NoteHarness() : Harness{pg::Session::own} {

@@ -81,7 +81,7 @@ TEST_CASE("case 7: transactions are READ COMMITTED although the role's default i
     }
 }
 
-TEST_CASE("case 78: a killed backend is one error; the connection is lost for ever and says so") {
+TEST_CASE("case 78: a killed backend is one error, and the connection is lost for ever and says so") {
     Sandbox box;
     pg::Connection c{{.conninfo = box.store_conninfo()}};
     CHECK(ask(c, "SELECT 1") == "1");

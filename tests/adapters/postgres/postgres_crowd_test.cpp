@@ -348,7 +348,8 @@ TEST_CASE("case 83: role time-outs and a table locked by others cost patience, n
     CHECK(waits.get() == 10);
 }
 
-TEST_CASE("case 84: too few connections is a clear, retryable error and leaks none; more of them mend it") {
+TEST_CASE(
+    "case 84: too few connections is a clear, retryable error and leaks none, and more of them mend it") {
     Sandbox box;
     create_tasks(box, 3);
     auto const role = box.role({"NOSUPERUSER", "CONNECTION LIMIT 2"});

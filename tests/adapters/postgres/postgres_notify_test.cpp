@@ -97,7 +97,7 @@ TEST_CASE("case 69: each queue has a channel of its own, short whatever its name
     }
 }
 
-TEST_CASE("case 68, case 70: one notification an enqueue, after it, of no size; draining sends none") {
+TEST_CASE("case 68, case 70: one notification an enqueue, after it, of no size, and draining sends none") {
     Sandbox box;
     create_tasks(box, 0);
     auto const role = box.role({"SET log_statement = 'all'"});

@@ -58,7 +58,7 @@ std::size_t statements_for(int rows, std::size_t batch, Strategy strategy) {
 }  // namespace
 
 // Each is a round trip, and outside a transaction a commit too.
-TEST_CASE("what is sent: a claim and a settle a batch; four statements a row in a transaction of its own") {
+TEST_CASE("what is sent: a claim and a settle a batch, four statements a row in a transaction of its own") {
     constexpr std::size_t around = 6;  // a second connection, a rescue, a last look
     CHECK(statements_for(1000, 100, fila::Leased{}) <= 2 * 10 + around);
     CHECK(statements_for(100, 1, fila::Leased{}) <= 2 * 100 + around);

@@ -363,7 +363,7 @@ TEST_CASE("case 53: a counter or fence at the end of its type stops no claim, se
     CHECK(box.get("SELECT crashes FROM {s}.tasks WHERE id = 2") == types.most);
 }
 
-TEST_CASE("case 39: the first settle wins; repeats, in any mix, change nothing") {
+TEST_CASE("case 39: the first settle wins, and repeats, in any mix, change nothing") {
     Sandbox box;
     create_tasks(box, 1);
     pg::PostgresStore store{config(box), tasks(box.name("tasks"))};
@@ -423,7 +423,7 @@ TEST_CASE("case 33: rows that cannot be decoded come as broken ones and leave th
     CHECK(settle_one(store, c.batch.broken()[0].ticket, fila::dead_letter("broken")) == Ack::applied);
 }
 
-TEST_CASE("case 47: a payload is not parsed; a number is not rounded") {
+TEST_CASE("case 47: a payload is not parsed, nor a number rounded") {
     Sandbox box;
     auto const jobs = fila::job_table<std::string>(fila::TableName{box.name("jobs")});
     pg::PostgresStore store{config(box), jobs, fila::OnStart::nothing};
@@ -490,7 +490,7 @@ TEST_CASE("case 50: infinite and far times neither break their neighbours nor st
     CHECK(met == "abcd");
 }
 
-TEST_CASE("case 51: names of 63 bytes work and derived names stay apart; longer ones are refused") {
+TEST_CASE("case 51: names of 63 bytes work and derived names stay apart, longer ones are refused") {
     Sandbox box;
     std::string const a(63, 'a');
     std::string const b = std::string(62, 'a') + "b";

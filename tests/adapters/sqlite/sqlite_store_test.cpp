@@ -361,7 +361,7 @@ TEST_CASE("case 53: NULL in control columns is nothing, not a crash, and hides n
 }
 
 TEST_CASE(
-    "case 54: extra columns, another order and a generated column do not matter; a missing one is named") {
+    "case 54: extra columns, another order and a generated column do not matter, a missing one is named") {
     SqliteFile file;
     PlainConnection plain{file.path()};
     plain.exec(
@@ -448,7 +448,7 @@ TEST_CASE("sqlite: keys are integers down to the smallest, text in any order of 
     check_keys<fila::Bytes>({{}, {std::byte{0}}, {std::byte{0}, std::byte{1}}, {std::byte{255}}});
 }
 
-TEST_CASE("sqlite: a row whose key cannot be read is never handled; it is rescued until it is dead") {
+TEST_CASE("sqlite: a row whose key cannot be read is never handled, but rescued until it is dead") {
     SqliteFile file;
     PlainConnection plain{file.path()};
     plain.exec(
@@ -528,7 +528,7 @@ TEST_CASE("case 48: two queues in one table see, count and bury their own rows o
 }
 
 TEST_CASE(
-    "sqlite: the user's condition is for the claim; a row that stopped matching is settled and rescued all "
+    "sqlite: the user's condition is for the claim: a row that stopped matching is settled and rescued all "
     "the same") {
     SqliteFile file;
     PlainConnection plain{file.path()};
