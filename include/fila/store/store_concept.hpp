@@ -100,7 +100,7 @@ struct RescueLimits {
 struct Rescued {
     std::size_t requeued = 0;  ///< pending again
     std::size_t dead = 0;      ///< dead-lettered: their crash was the last one allowed
-    /// As many as the limit asked for: there may be more.
+    /// Both. If it is RescueLimits::max_rows there may be more to rescue.
     [[nodiscard]] std::size_t rows() const noexcept { return requeued + dead; }
 };
 
