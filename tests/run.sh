@@ -126,7 +126,11 @@ run_soak() {
     logged cmake -S . -B build/gcc -G Ninja -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS="-O1 -g1" &&
         logged cmake --build build/gcc --parallel "$jobs" --target test_simulation --target test_chaos || return 1
     export FILA_SIMULATION_SEEDS=$((minutes * 30 * 2000))
-    build/gcc/tests/processor/test_simulation -w NoTests "*finished once*" || return 1
+    # Catch2 3 fails by itself where a name matches no test.
+    strict=
+    if build/gcc/tests/processor/test_simulation --help | grep -q NoTests; then strict="-w NoTests"; fi
+    # shellcheck disable=SC2086 # none, or two words
+    build/gcc/tests/processor/test_simulation $strict "*finished once*" || return 1
     chaos=$(ctest --test-dir build/gcc -N -L chaos | grep -c 'Test *#')
     export FILA_SOAK_SECONDS=$((minutes * 30 * jobs / chaos + 1))
     tests/support/postgres_server.sh run ctest --test-dir build/gcc -j "$jobs" --output-on-failure -L chaos

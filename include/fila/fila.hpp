@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything of the core. Adapters come apart: <fila/sqlite/sqlite_store.hpp>, <fila/postgres/postgres_store.hpp>.
+// The core. Adapters come apart, and bring the table room: <fila/sqlite/sqlite_store.hpp>,
+// <fila/postgres/postgres_store.hpp>.
 //
 // | room | header | says |
 // |---|---|---|
@@ -13,10 +14,10 @@
 // | clock | fila/clock.hpp | time, and waiting |
 // | observer | fila/observer.hpp | events, metrics |
 // | channel | fila/channel.hpp | a bounded queue, a range |
-// | table | fila/table.hpp | the user's table, described |
 // | types | fila/types.hpp | the words that all of them share |
 //
-// fila/testing is not among them: it needs Catch2.
+// Two rooms are not among them: fila/table.hpp, the user's table described, which is a quarter of all that there is to
+// compile and of use to SQL stores only; and fila/testing, which needs Catch2.
 #pragma once
 
 #include <fila/channel.hpp>
@@ -30,5 +31,4 @@
 #include <fila/processor.hpp>
 #include <fila/retry.hpp>
 #include <fila/store.hpp>
-#include <fila/table.hpp>
 #include <fila/types.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fila/fila.hpp>
+#include <fila/table.hpp>
 
 #include <vector>
 

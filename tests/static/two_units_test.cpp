@@ -2,6 +2,7 @@
 // The whole library in two translation units of one program: nothing is defined twice, and both see the same.
 #include "support/catch.hpp"
 #include <fila/fila.hpp>
+#include <fila/table.hpp>
 
 std::size_t done_in_the_other_unit(std::size_t jobs);
 fila::Outcome const& outcome_of_the_other_unit();
