@@ -390,7 +390,7 @@ TEST_CASE("case 39: a row is settled once, and its failures are counted once") {
     numbers.store.fail(fila_tests::Verb::settle, fila_tests::When::after, fila_tests::lost_answer());
     fila::Processor p{numbers.store, fila::InlineExecutor{}, [](int const&) { throw 1; }, numbers.clock};
     fila_tests::Running running{p, {}};
-    REQUIRE(fila_tests::eventually([&] { return numbers.clock.advance(1ms), running.over(); }));
+    REQUIRE(fila_tests::in_time(numbers.clock, [&] { return running.over(); }, 1ms));
     auto const report = running.wait();
     CHECK(settles == 2);
     CHECK(report.in_doubt == 1);

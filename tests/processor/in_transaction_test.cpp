@@ -18,6 +18,7 @@ using fila::RowState;
 using fila_tests::adds_up;
 using fila_tests::eventually;
 using fila_tests::Gate;
+using fila_tests::in_time;
 using fila_tests::lost_answer;
 using fila_tests::lost_request;
 using fila_tests::OpenAtEnd;
@@ -189,7 +190,7 @@ TEST_CASE("in a transaction: a drain whose commits all fail gives up, and handle
     world.store.fail(Verb::commit, When::before, lost_request(), 1'000'000);
     auto p = world.alone(world.writing([&](int) { return ++runs, fila::complete(); }), {.max_faults = 5});
     Running running{p, {}};
-    REQUIRE(eventually([&] { return world.clock.advance(10ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     CHECK_THROWS_WITH(running.wait(), "connection lost");
     CHECK(runs == 5);
     CHECK(p.last_report().unsettled == 5);
@@ -273,7 +274,7 @@ TEST_CASE("in a transaction: faults of a claim leave no lock and no transaction 
     world.store.fail(verb, when, lost_request(), 2);
     auto p = world.alone(world.writing(finish));
     Running running{p, {}};
-    REQUIRE(eventually([&] { return world.clock.advance(1ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 1ms));
     auto const report = running.wait();
     CHECK(report.completed == 3);
     CHECK(report.errors == 2);
@@ -287,11 +288,11 @@ TEST_CASE("no free connection means no claim now: the drain waits for one, and g
     auto theirs = world.store.begin();
     auto p = world.alone(world.writing(finish));
     Running running{p, {}};
-    REQUIRE(eventually([&] { return world.clock.advance(10ms), world.store.calls(Verb::begin) >= 5; }));
+    REQUIRE(in_time(world.clock, [&] { return world.store.calls(Verb::begin) >= 5; }, 10ms));
     CHECK_FALSE(running.over());
     CHECK(world.written == 0);
     theirs.reset();
-    REQUIRE(eventually([&] { return world.clock.advance(10ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     CHECK(running.wait().completed == 5);
 }
 

@@ -22,6 +22,7 @@ using fila::RowState;
 using fila_tests::adds_up;
 using fila_tests::eventually;
 using fila_tests::Gate;
+using fila_tests::in_time;
 using fila_tests::OpenAtEnd;
 using fila_tests::Running;
 using fila_tests::ScriptedStore;
@@ -150,9 +151,9 @@ TEST_CASE("case 115: exceptions from everywhere leave every slot free") {
         auto const s = world.count.totals().settled;
         return s.completed + s.retried + s.lost + s.in_doubt;
     };
-    REQUIRE(eventually([&] { return world.clock.advance(1ms), handled() >= 3000; }));
+    REQUIRE(in_time(world.clock, [&] { return handled() >= 3000; }, 1ms));
     running.request_stop();
-    REQUIRE(eventually([&] { return world.clock.advance(1ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 1ms));
     CHECK(adds_up(running.wait()));
     // All slots and all workers are there again: three rows run at once.
     world.store.hook({[](Verb, When) {}});
@@ -185,7 +186,7 @@ TEST_CASE("a limiter that grants nothing for a while, and does not say when, is 
     fila::Processor p{world.store, fila::InlineExecutor{}, [](int const&) {},
                       world.clock, fila::InTransaction{},  Shared{}};
     Running running{p, {}};
-    REQUIRE(eventually([&] { return world.clock.advance(10ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     CHECK(running.wait().completed == 20);
 }
 
@@ -354,10 +355,7 @@ TEST_CASE(
     REQUIRE(eventually([&] { return world.watched.still(lanes); }));
     CHECK(world.store.calls(Verb::claim) <= before + 11);  // no time has passed
     world.put(1, 1);
-    CHECK(eventually([&] {
-        world.clock.advance(10ms);
-        return world.count.totals().settled.completed == 1;
-    }));
+    CHECK(world.watched.until([&] { return world.count.totals().settled.completed == 1; }, 10ms, lanes));
     CHECK(world.clock.now() < fila::TimePoint{} + 10s);
     CHECK(running.stop().completed == 1);
 }
@@ -437,8 +435,7 @@ TEST_CASE("case 56: a row behind the cursor that is due again runs within the sa
                           },
                           {.interval = 1s, .batch = 10});
     Running running{p};
-    REQUIRE(
-        eventually([&] { return world.clock.advance(1ms), world.count.totals().settled.completed == 100; }));
+    REQUIRE(world.watched.until([&] { return world.count.totals().settled.completed == 100; }, 1ms, lanes));
     CHECK(runs == 2);
     running.stop();
 }

@@ -100,7 +100,7 @@ TEST_CASE("case 37: after a stop each row runs once more, and none is lost or do
         Running running{p};
         REQUIRE(eventually([&] { return world.count.totals().claimed > 0; }));
         running.request_stop();
-        REQUIRE(eventually([&] { return world.clock.advance(100ms), running.over(); }));
+        REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
         auto const report = running.wait();
         CHECK(adds_up(report));
         CHECK(report.retried <= 3);
@@ -132,7 +132,7 @@ TEST_CASE("handlers in flight are told after the soft time-out, with the reason,
     REQUIRE(eventually([&] { return in == 2; }));
     running.request_stop();
     running.request_stop();  // a second signal is harmless
-    REQUIRE(eventually([&] { return world.clock.advance(100ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     auto const report = running.wait();
     CHECK(told == 2);
     CHECK(by_token == 2);
@@ -158,7 +158,7 @@ TEST_CASE(
     Running running{p};
     REQUIRE(eventually([&] { return in.load(); }));
     running.request_stop();
-    REQUIRE(eventually([&] { return world.clock.advance(100ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     CHECK(running.wait().completed == 1);
     CHECK(told == 1);
     CHECK(world.in_state(RowState::pending) == 2);
@@ -202,7 +202,7 @@ TEST_CASE("a drain's time limit ends it in order: reason timeout, and the rest s
     auto p = world.pooled(2, work, {.batch = 5, .soft_stop_timeout = 1s});
     Running running{p, {.time_limit = 10s}};
     REQUIRE(eventually([&] { return in == 2; }));
-    REQUIRE(eventually([&] { return world.clock.advance(100ms), running.over(); }));
+    REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
     auto const report = running.wait();
     CHECK(report.timed_out);
     CHECK(report.completed == 2);
@@ -310,7 +310,7 @@ TEST_CASE("a row's time limit is exact where it is asked for, and trips the toke
         world.clock.advance(1ns);
         if (context.stop_reason() != StopReason::timeout) exact = false;
         in = true;
-        token_tripped = eventually([&] { return world.clock.advance(1ms), token.stop_requested(); });
+        token_tripped = in_time(world.clock, [&] { return token.stop_requested(); }, 1ms);
     };
     auto p = world.pooled(1, work, {}, {.per_row = 2s});
     auto const report = p.drain();
@@ -337,7 +337,7 @@ TEST_CASE(
         Running running{p};
         REQUIRE(eventually([&] { return gate.inside() == 1 && world.in_state(RowState::completed) == 4; }));
         running.request_stop();
-        REQUIRE(eventually([&] { return world.clock.advance(100ms), running.over(); }));
+        REQUIRE(in_time(world.clock, [&] { return running.over(); }, 10ms));
         auto const report = running.wait();
         CHECK(report.abandoned == 1);
         CHECK(report.completed == 4);

@@ -77,11 +77,7 @@ struct World {
     /// slow machine would lose leases that nobody had the time to extend.
     template <class Predicate>
     [[nodiscard]] bool in_time(fila::Duration step, Predicate holds, std::size_t asleep = lanes) {
-        return eventually([&] {
-            if (holds()) return true;
-            if (watched.still(asleep)) clock.advance(step);
-            return false;
-        });
+        return watched.until(holds, step, asleep);
     }
     /// Another machine takes what it can, as if it were a claim of its own.
     [[nodiscard]] std::vector<fila::Ticket<std::int64_t>> steal(std::size_t most = 100) {

@@ -9,7 +9,7 @@ namespace fila_tests {
 
 /// Whether `holds()` became true within the budget. Only a broken program uses the budget up.
 template <class Predicate>
-[[nodiscard]] bool eventually(Predicate holds, std::chrono::seconds budget = std::chrono::seconds{30}) {
+[[nodiscard]] bool eventually(Predicate holds, std::chrono::seconds budget = std::chrono::seconds{60}) {
     auto const end = std::chrono::steady_clock::now() + budget;
     while (!holds()) {
         if (std::chrono::steady_clock::now() > end) return holds();
@@ -23,12 +23,14 @@ template <class Predicate>
 template <class ManualClock, class Predicate>
 [[nodiscard]] bool in_time(ManualClock const& clock, Predicate holds,
                            std::chrono::milliseconds step = std::chrono::milliseconds{100}) {
-    return eventually([&] {
-        if (holds()) return true;
-        clock.advance(step);
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-        return false;
-    });
+    return eventually(
+        [&] {
+            if (holds()) return true;
+            clock.advance(step);
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            return false;
+        },
+        std::chrono::seconds{100});
 }
 
 }  // namespace fila_tests

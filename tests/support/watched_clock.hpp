@@ -37,8 +37,17 @@ public:
     /// Lets time pass in small steps, and at each one whoever is due do what he has to.
     [[nodiscard]] bool pass(fila::Duration total, fila::Duration step, std::size_t lanes) const {
         for (auto const end = fila::later(now(), total); now() < end; time_.advance(step))
-            if (!eventually([&] { return still(lanes); }, std::chrono::seconds{10})) return false;
-        return eventually([&] { return still(lanes); }, std::chrono::seconds{10});
+            if (!eventually([&] { return still(lanes); })) return false;
+        return eventually([&] { return still(lanes); });
+    }
+    /// Whether `holds()` came true while time passed as in pass(), for as long as it takes.
+    template <class Predicate>
+    [[nodiscard]] bool until(Predicate holds, fila::Duration step, std::size_t lanes) const {
+        return eventually([&] {
+            if (holds()) return true;
+            if (still(lanes)) time_.advance(step);
+            return false;
+        });
     }
 
 private:
