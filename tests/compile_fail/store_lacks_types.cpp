@@ -1,5 +1,5 @@
 // expect: fila store: needs  using row_type = …;  (movable)
-// also: fila store: needs  using key_type = …;  (copyable, comparable with ==)
+// also: fila store: needs  using key_type = …;  (copyable, moved without throwing, comparable with ==)
 // also: fila store: needs  using cursor_type = …;  (semiregular; cursor_type{} is the start)
 #include "parts.hpp"
 

@@ -54,8 +54,8 @@ fila_mutant(rescue_is_not_repeated detail/claimer.hpp
     "later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));"
     "TimePoint::max();")
 fila_mutant(stop_spends_an_attempt detail/invoke.hpp
-    "flight_.outcomes[i] = release(), flight_.verdicts[i] = Verdict::returned;"
-    "flight_.outcomes[i] = retry(Duration{1}), flight_.verdicts[i] = Verdict::returned;")
+    "flight_.outcome(i) = release(), flight_.verdict(i) = Verdict::returned;"
+    "flight_.outcome(i) = retry(Duration{1}), flight_.verdict(i) = Verdict::returned;")
 fila_mutant(stop_keeps_what_has_not_started detail/invoke.hpp
     "if (!m.lost.load(std::memory_order_relaxed))"
     "if (m.lost.load(std::memory_order_relaxed))")

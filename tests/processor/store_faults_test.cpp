@@ -84,7 +84,7 @@ struct World {
         Store::Rows rows;
         store.table().rescue({.max_crashes = 100});
         store.table().claim({most, {}, 1h}, rows);
-        return rows.tickets();
+        return {rows.tickets().begin(), rows.tickets().end()};
     }
     fila::ManualClock clock;
     fila_tests::WatchedClock watched{clock};

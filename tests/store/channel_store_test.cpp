@@ -31,7 +31,7 @@ auto claim(S& s, std::size_t limit, fila::Supply* supply = nullptr) {
 template <class S>
 fila::Ack settle(S& s, typename S::batch_type const& batch, std::size_t i, fila::Outcome outcome) {
     std::array const settlements{
-        typename S::settlement_type{batch.tickets().at(i), std::move(outcome), &batch.rows()[i]}};
+        typename S::settlement_type{batch.tickets()[i], std::move(outcome), &batch.rows()[i]}};
     std::array acks{fila::Ack::in_doubt};
     s.settle(settlements, acks);
     return acks[0];
@@ -98,7 +98,7 @@ TEST_CASE("dead letters of a channel store are kept, or taken away") {
         CHECK(letters[0].row == "a");
         CHECK(letters[0].error == "no such account");
         CHECK(store.redrive_all() == 1);
-        CHECK(claim(store, 1).histories().at(0).failures == 0);
+        CHECK(claim(store, 1).histories()[0].failures == 0);
     }
     SECTION("taken away") {
         std::vector<std::string> taken;

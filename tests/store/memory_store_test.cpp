@@ -83,7 +83,7 @@ TEST_CASE("keys of a memory store start at 1 and are never used again") {
     for (std::int64_t key = 1; key <= 1000; ++key) {
         REQUIRE(store.put(7) == key);
         auto const claimed = claim(store, 1);
-        settle(store, claimed.batch.tickets().at(0), fila::complete(), claimed.batch.rows().data());
+        settle(store, claimed.batch.tickets()[0], fila::complete(), claimed.batch.rows().data());
         REQUIRE_FALSE(store.find(key).has_value());
     }
     CHECK_FALSE(store.find(0).has_value());
@@ -193,10 +193,10 @@ TEST_CASE("a settle of another's row is lost inside a transaction too") {
     auto first = store.begin(), second = store.begin();
     auto const mine = claim(*first, 1), theirs = claim(*second, 1);
     auto const* row = mine.batch.rows().data();
-    CHECK(settle(*first, theirs.batch.tickets().at(0), fila::complete(), row) == fila::Ack::lost);
-    CHECK(settle(*first, mine.batch.tickets().at(0), fila::complete(), row) == fila::Ack::applied);
-    CHECK(settle(*first, mine.batch.tickets().at(0), fila::retry(1s), row) == fila::Ack::lost);
-    CHECK(settle(store, mine.batch.tickets().at(0), fila::complete(), row) == fila::Ack::lost);
+    CHECK(settle(*first, theirs.batch.tickets()[0], fila::complete(), row) == fila::Ack::lost);
+    CHECK(settle(*first, mine.batch.tickets()[0], fila::complete(), row) == fila::Ack::applied);
+    CHECK(settle(*first, mine.batch.tickets()[0], fila::retry(1s), row) == fila::Ack::lost);
+    CHECK(settle(store, mine.batch.tickets()[0], fila::complete(), row) == fila::Ack::lost);
 }
 
 TEST_CASE("subscribers of a memory store are woken by what is due now and by redrives") {

@@ -14,9 +14,7 @@ class Claimer final : public Lane {
     using F = typename L::F;
 
 public:
-    /// `self`: the engine, for the hard stop.
-    Claimer(L& ledger, std::weak_ptr<void> const& self)
-        : Lane{"claimer"}, ledger_{ledger}, self_{self}, hand_{ledger, Worker<L>::Kind::own_hand} {
+    explicit Claimer(L& ledger) : Lane{"claimer"}, ledger_{ledger}, hand_{ledger, Worker<L>::Kind::own_hand} {
         begin_pass(clock().now());
     }
 
@@ -165,7 +163,7 @@ private:
                               ? TimePoint::max()
                               : later(ledger_.stop_began(), pace().hard_stop_timeout);
         if (now >= soft && !tripped_) ledger_.trip_all(ledger_.stop_reason()), tripped_ = true;
-        if (now >= hard) return ledger_.abandon(self_.lock()), Step{Step::done};
+        if (now >= hard) return ledger_.abandon(), Step{Step::done};
         return close(now < soft ? soft : hard);
     }
     Step close(TimePoint until) {
@@ -326,7 +324,6 @@ private:
     }
 
     L& ledger_;
-    std::weak_ptr<void> self_;
     Worker<L> hand_;
     State state_ = State::look;
     F* flight_ = nullptr;

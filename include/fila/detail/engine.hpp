@@ -15,26 +15,22 @@
 namespace fila::inline v1::detail {
 
 template <class P>
-class Engine : public std::enable_shared_from_this<Engine<P>> {
-    struct Private {};
-
+class Engine {
 public:
     using L = Ledger<P>;
 
     [[nodiscard]] static std::shared_ptr<Engine> make(std::shared_ptr<P> parts, Mode mode,
                                                       DrainOptions const& options) {
-        auto e = std::make_shared<Engine>(Private{}, std::move(parts), mode, options);
-        e->start();
+        std::shared_ptr<Engine> e{new Engine{std::move(parts), mode, options}};
+        e->ledger_.engine = e;
         return e;
     }
-    Engine(Private, std::shared_ptr<P> parts, Mode mode, DrainOptions const& options)
-        : parts_{std::move(parts)}, ledger_{*parts_, mode, options}, settler_{ledger_}, keeper_{ledger_} {}
 
     [[nodiscard]] L& ledger() noexcept { return ledger_; }
-    [[nodiscard]] Lane& claimer() noexcept { return *claimer_; }
+    [[nodiscard]] Lane& claimer() noexcept { return claimer_; }
     [[nodiscard]] Lane& settler() noexcept { return settler_; }
     [[nodiscard]] Lane& keeper() noexcept { return keeper_; }
-    [[nodiscard]] std::array<Lane*, 3> lanes() noexcept { return {&*claimer_, &settler_, &keeper_}; }
+    [[nodiscard]] std::array<Lane*, 3> lanes() noexcept { return {&claimer_, &settler_, &keeper_}; }
 
     /// Whether there is anything to keep: leases, or time limits that handlers are told of by a token.
     [[nodiscard]] bool needs_keeper() const noexcept {
@@ -42,18 +38,21 @@ public:
     }
 
 private:
-    void start() {
-        claimer_.emplace(ledger_, std::weak_ptr<void>{this->shared_from_this()});
-        ledger_.claimer = &*claimer_, ledger_.settler = &settler_, ledger_.keeper = &keeper_;
+    Engine(std::shared_ptr<P> parts, Mode mode, DrainOptions const& options)
+        : parts_{std::move(parts)},
+          ledger_{*parts_, mode, options},
+          claimer_{ledger_},
+          settler_{ledger_},
+          keeper_{ledger_} {
+        ledger_.claimer = &claimer_, ledger_.settler = &settler_, ledger_.keeper = &keeper_;
         auto const n = parts_->executor.concurrency();
-        for (std::size_t i = 0; i < n; ++i)
-            ledger_.join_pool(workers_.emplace_back(ledger_, Worker<L>::Kind::pooled));
+        for (std::size_t i = 0; i < n; ++i) ledger_.join_pool(workers_.add(ledger_));
     }
 
     std::shared_ptr<P> parts_;
     L ledger_;
-    std::deque<Worker<L>> workers_;
-    std::optional<Claimer<L>> claimer_;
+    Chain<Worker<L>> workers_;
+    Claimer<L> claimer_;
     Settler<L> settler_;
     Keeper<L> keeper_;
 };

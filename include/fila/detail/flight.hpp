@@ -2,14 +2,13 @@
 // Flight: a claimed batch under way, from its claim until its last row is settled.
 #pragma once
 
+#include <fila/detail/list.hpp>
 #include <fila/observer/observer_concept.hpp>
 #include <fila/store/store_concept.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <stop_token>
-#include <vector>
 
 namespace fila::inline v1::detail {
 
@@ -28,7 +27,7 @@ public:
     }
 
 private:
-    std::vector<std::stop_source> tokens_;
+    List<std::stop_source> tokens_;
 };
 
 /// Recycled, and never freed while the engine lives: a late worker may still look at `word_`.
@@ -37,6 +36,11 @@ private:
 template <class S, class Grant>
 class Flight {
 public:
+    Flight() = default;
+    Flight(Flight const&) = delete;
+    Flight& operator=(Flight const&) = delete;
+    ~Flight() { delete[] places_; }
+
     /// Rows [begin, end) in one worker's hands. The chunk that begins at row i lives at place i, so that
     /// nothing is allocated per hand-off.
     struct Chunk {
@@ -64,8 +68,6 @@ public:
 
     batch_t<S> batch;
     [[no_unique_address]] Grant grant;
-    std::vector<Outcome> outcomes;
-    std::vector<Verdict> verdicts;
     RowsSettled settled_as;  ///< in a transaction: what its worker made of the row
     TimePoint claimed_at{};
     /// By our clock: how long the leases certainly last. The keeper moves it while handlers ask.
@@ -80,28 +82,28 @@ public:
         return now >= leased_until.load(std::memory_order_relaxed);
     }
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
-    [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return i >= batch.rows().size(); }
-    [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept {
-        return broken(i) ? batch.broken()[i - batch.rows().size()].ticket : batch.tickets()[i];
-    }
-    [[nodiscard]] History const& history(std::uint32_t i) const noexcept {
-        return broken(i) ? batch.broken()[i - batch.rows().size()].history : batch.histories()[i];
-    }
-    [[nodiscard]] Mark& mark(std::uint32_t i) noexcept { return marks_[i]; }
-    [[nodiscard]] Mark const& mark(std::uint32_t i) const noexcept { return marks_[i]; }
+    [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return batch.broken_at(i); }
+    [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept { return batch.ticket(i); }
+    [[nodiscard]] History const& history(std::uint32_t i) const noexcept { return batch.history(i); }
+    [[nodiscard]] Mark& mark(std::uint32_t i) noexcept { return places_[i].mark; }
+    [[nodiscard]] Mark const& mark(std::uint32_t i) const noexcept { return places_[i].mark; }
+    /// Written by the row's worker, read by the settler.
+    [[nodiscard]] Outcome& outcome(std::uint32_t i) noexcept { return places_[i].outcome; }
+    [[nodiscard]] Verdict& verdict(std::uint32_t i) noexcept { return places_[i].verdict; }
 
     /// Fresh marks for what was claimed. Nobody can take a row before `open`.
     void prepare() {
         auto const n = size();
         if (capacity_ < n) {
-            marks_ = std::make_unique<Mark[]>(n);
-            chunks_ = std::make_unique<Chunk[]>(n);
+            auto* const wider = new Place[n];
+            delete[] places_;
+            places_ = wider;
             capacity_ = n;
         }
-        outcomes.assign(n, Outcome{});
-        verdicts.assign(n, Verdict::none);
         for (std::uint32_t i = 0; i < n; ++i) {
-            auto& m = marks_[i];
+            places_[i].outcome = Outcome{};
+            places_[i].verdict = Verdict::none;
+            auto& m = places_[i].mark;
             m.stop.store(StopReason::none, std::memory_order_relaxed);
             m.settling.store(false, std::memory_order_relaxed);
             m.settled.store(false, std::memory_order_relaxed);
@@ -124,7 +126,7 @@ public:
         auto const w = word_.fetch_add(want, std::memory_order_acq_rel);
         auto const n = size_of(w), begin = next_of(w);
         if (begin >= n) return nullptr;
-        auto& chunk = chunks_[begin];
+        auto& chunk = places_[begin].chunk;
         chunk = {nullptr, this, begin, begin + std::min(want, n - begin)};
         return &chunk;
     }
@@ -133,8 +135,13 @@ private:
     static std::uint32_t size_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w >> 32); }
     static std::uint32_t next_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w); }
 
-    std::unique_ptr<Mark[]> marks_;
-    std::unique_ptr<Chunk[]> chunks_;
+    struct Place {  // of one row
+        Mark mark;
+        Outcome outcome;
+        Chunk chunk{};
+        Verdict verdict = Verdict::none;
+    };
+    Place* places_ = nullptr;
     std::size_t capacity_ = 0;
     // Size and next untaken row in one word: a late fetch_add on a recycled flight reads both of one moment.
     alignas(64) std::atomic<std::uint64_t> word_{0};

@@ -62,7 +62,7 @@ public:
             if (!startable(i))
                 ++i;
             else if (flight_.broken(i))
-                fail(i, "the row cannot be decoded: " + broken_reason(i)), ++i;
+                fail(i, "the row cannot be decoded: " + flight_.batch.broken_at(i)->why), ++i;
             else if constexpr (takes_batch)
                 i = run_span(i, end);
             else
@@ -82,8 +82,8 @@ private:
         bool const waits = o.kind() == Outcome::Kind::retry || o.kind() == Outcome::Kind::snooze;
         if (P::delays && ledger_.mode == Mode::run && waits && o.delay() == Duration::zero())
             o.put_off(ledger_.parts.pace.sweep);
-        flight_.outcomes[i] = std::move(o);
-        flight_.verdicts[i] = verdict;
+        flight_.outcome(i) = std::move(o);
+        flight_.verdict(i) = verdict;
     }
 
     /// Asked just before the start, not when the chunk was taken.
@@ -98,7 +98,7 @@ private:
         }
         // A row that is known to be somebody else's is nobody's business here; any other is given back.
         if (!m.lost.load(std::memory_order_relaxed))
-            flight_.outcomes[i] = release(), flight_.verdicts[i] = Verdict::returned;
+            flight_.outcome(i) = release(), flight_.verdict(i) = Verdict::returned;
         return false;
     }
 
@@ -211,9 +211,6 @@ private:
         } catch (...) {  // no memory for words: still a failure
             return {Outcome::Kind::retry, Duration::zero(), {}};
         }
-    }
-    [[nodiscard]] std::string const& broken_reason(std::uint32_t i) const {
-        return flight_.batch.broken()[i - flight_.batch.rows().size()].why;
     }
 
     L& ledger_;

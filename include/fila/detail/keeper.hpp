@@ -61,7 +61,7 @@ private:
             if (now >= next_beat_) return gather(now);
         }
         return {Step::idle,
-                std::min({next_beat_, next_look_, told_all_ ? TimePoint::max() : ledger_.tell_at()})};
+                std::min(std::min(next_beat_, next_look_), told_all_ ? TimePoint::max() : ledger_.tell_at())};
     }
     [[nodiscard]] Duration look_every() const noexcept {
         return std::clamp<Duration>(ledger_.parts.time_limit.per_row / 8, std::chrono::milliseconds{1},
@@ -99,7 +99,8 @@ private:
         if constexpr (P::leasing) {
             try {
                 if (!tickets_.empty())
-                    ledger_.parts.store.extend(tickets_, ledger_.parts.strategy.lease, acks_);
+                    ledger_.parts.store.extend(tickets_.view(), ledger_.parts.strategy.lease,
+                                               acks_.part(0, acks_.size()));
                 ledger_.heartbeats.worked(clock().now());
                 state_ = State::apply;
             } catch (Error const& e) {
@@ -165,9 +166,9 @@ private:
 
     L& ledger_;
     State state_ = State::look;
-    std::vector<Place> places_;
-    std::vector<ticket_t<S>> tickets_;
-    std::vector<Ack> acks_;
+    List<Place> places_;
+    List<ticket_t<S>> tickets_;
+    List<Ack> acks_;
     bool told_all_ = false;
     TimePoint beat_began_{}, next_beat_ = TimePoint::max(), next_look_ = TimePoint::max();
 };

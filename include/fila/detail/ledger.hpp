@@ -14,9 +14,7 @@
 #include <fila/detail/tally.hpp>
 #include <fila/executor/task.hpp>
 
-#include <deque>
 #include <exception>
-#include <functional>
 
 namespace fila::inline v1::detail {
 
@@ -57,7 +55,8 @@ public:
 
     // The lanes, for their bells; set before anything runs.
     Lane *claimer = nullptr, *settler = nullptr, *keeper = nullptr;
-    std::vector<Lane*> pool;  ///< the workers that the executor runs
+    List<Lane*> pool;  ///< the workers that the executor runs
+    std::weak_ptr<void> engine;
 
     void join_pool(Lane& worker) {
         pool.push_back(&worker);
@@ -65,12 +64,10 @@ public:
     }
 
     // ---- the end of a run -------------------------------------------------------------------------------
-    // What a lane looks at between quieting its bell and sleeping is read in the one order that the bell is
-    // in too (seq_cst), else a ring could overtake the news that it is about.
+    // What a lane looks at between quieting its bell and sleeping is read in the bell's one order (seq_cst).
     [[nodiscard]] bool stopping() const noexcept { return stop_.load() != StopReason::none; }
     [[nodiscard]] StopReason stop_reason() const noexcept { return stop_.load(); }
-    /// Whether nothing may be started any more: where the end is a matter of time, the claimer's thread may
-    /// be late to say so.
+    /// Whether nothing may be started any more. (Where time ends it, the claimer's thread may be late to say.)
     [[nodiscard]] bool over() const noexcept {
         return stopping() || (ends_at != TimePoint::max() && parts.clock.now() >= ends_at);
     }
@@ -132,13 +129,12 @@ public:
         keeper->bell().ring();
         return true;
     }
-    /// The hard stop: closed with rows in hand. `self` keeps the engine alive for the handlers that still
-    /// run.
-    void abandon(std::shared_ptr<void> self) {
+    /// The hard stop: closed with rows in hand. The engine stays for the handlers that still run.
+    void abandon() {
         {
             std::lock_guard lock{mutex_};
             closed_ = abandoned_ = true;
-            if (idle_.size() != pool.size()) self_ = std::move(self);
+            if (idle_.size() != pool.size()) self_ = engine.lock();
         }
         settler->bell().ring();
         keeper->bell().ring();
@@ -171,7 +167,7 @@ public:
         std::lock_guard lock{mutex_};
         h.running = !closed_;
         h.in_flight = in_hand_;
-        for (auto const& f : flights_)
+        for (auto& f : flights_)
             if (f.in_use) h.oldest_in_flight = std::max(h.oldest_in_flight, now - f.claimed_at);
         return h;
     }
@@ -184,7 +180,7 @@ public:
     // ---- flights: claimer -------------------------------------------------------------------------------
     [[nodiscard]] F* new_flight() {
         std::lock_guard lock{mutex_};
-        if (free_.empty()) return &flights_.emplace_back();
+        if (free_.empty()) return &flights_.add();
         auto* f = free_.back();
         free_.pop_back();
         return f;
@@ -208,7 +204,7 @@ public:
     /// Unless it is known to have `crashed`, only where a lease is lost or has run out by our own clock.
     [[nodiscard]] bool holds(key_t<S> const& key, F const* except, bool crashed, TimePoint now) {
         std::lock_guard lock{mutex_};
-        for (auto const& f : flights_) {
+        for (auto& f : flights_) {
             if (!f.in_use || &f == except) continue;
             if (!crashed && !f.lost_some && !f.run_out(now)) continue;
             for (std::uint32_t i = 0; i < f.size(); ++i)
@@ -227,7 +223,9 @@ public:
     }
     [[nodiscard]] bool work() {
         std::lock_guard lock{mutex_};
-        return std::any_of(ready_.begin(), ready_.end(), [](F* f) { return f->untaken() > 0; });
+        for (auto* f : ready_)
+            if (f->untaken()) return true;
+        return false;
     }
     [[nodiscard]] std::size_t in_hand() {
         std::lock_guard lock{mutex_};
@@ -245,10 +243,9 @@ public:
             if (auto* c = f->take(want)) return taken(c, std::exchange(woken, false));
         std::unique_lock lock{mutex_};
         while (!ready_.empty()) {
-            auto* f = ready_.front();
+            auto* f = ready_[0];
             if (auto* c = f->take(want)) return lock.unlock(), taken(c, std::exchange(woken, false));
-            ready_.erase(ready_.begin());
-            front_.store(ready_.empty() ? nullptr : ready_.front(), std::memory_order_release);
+            ready_without(f);
         }
         if (pooled) {
             woken = true;
@@ -272,7 +269,7 @@ public:
     }
 
     // ---- after the settle -------------------------------------------------------------------------------
-    void settled(std::span<Chunk* const> chunks) {
+    void settled(List<Chunk*> const& chunks) {
         std::size_t n = 0;
         {
             std::lock_guard lock{mutex_};
@@ -287,8 +284,7 @@ public:
                 ++f.generation;
                 f.in_use = false;
                 f.batch.clear();
-                std::erase(ready_, &f);
-                front_.store(ready_.empty() ? nullptr : ready_.front(), std::memory_order_release);
+                ready_without(&f);
                 free_.push_back(&f);
             }
             in_hand_ -= n;
@@ -351,6 +347,11 @@ public:
     }
 
 private:
+    /// What is left is ready, in its order.
+    void ready_without(F* gone) noexcept {
+        ready_.drop(gone);
+        front_.store(ready_.empty() ? nullptr : ready_[0], std::memory_order_release);
+    }
     void wake_one(std::unique_lock<std::mutex>& lock) {
         if (idle_.empty()) return;
         auto* w = idle_.back();
@@ -379,10 +380,10 @@ private:
         return c;
     }
     std::mutex mutex_;
-    std::deque<F> flights_;
-    std::vector<F*> free_;
-    std::vector<F*> ready_;  // few: one batch, or a row for each thread
-    std::vector<Lane*> idle_;
+    Chain<F> flights_;
+    List<F*> free_;
+    List<F*> ready_;  // few: one batch, or a row for each thread
+    List<Lane*> idle_;
     std::size_t in_hand_ = 0;
     bool closed_ = false, abandoned_ = false;
     std::shared_ptr<void> self_;

@@ -45,22 +45,27 @@ private:
     };
 
     Step gather() {
-        for (auto* c = ledger_.empty_mailbox(); c; c = c->next) chunks_.push_back(c);
-        if (chunks_.empty()) return {ledger_.closed() ? Step::done : Step::idle};
-        std::reverse(chunks_.begin(), chunks_.end());  // the mailbox is a stack
+        Chunk* first = nullptr;  // the mailbox is a stack: turned round
+        for (auto* c = ledger_.empty_mailbox(); c;) {
+            auto* const next = c->next;
+            c->next = first;
+            first = c, c = next;
+        }
+        if (!first) return {ledger_.closed() ? Step::done : Step::idle};
+        for (auto* c = first; c; c = c->next) chunks_.push_back(c);
         std::size_t skipped = 0;
         if constexpr (L::shared) {
             for (auto* c : chunks_) {
                 auto& f = *c->flight;
                 for (auto i = c->begin; i < c->end; ++i) {
                     f.mark(i).settling.store(true, std::memory_order_relaxed);
-                    if (f.verdicts[i] == F::Verdict::none) {
+                    if (f.verdict(i) == F::Verdict::none) {
                         ++skipped;
                         continue;
                     }
-                    bool const seen = !f.broken(i) && f.outcomes[i].kind() != Outcome::Kind::release;
+                    bool const seen = !f.broken(i) && f.outcome(i).kind() != Outcome::Kind::release;
                     settlements_.push_back(
-                        {f.ticket(i), std::move(f.outcomes[i]), seen ? &f.batch.rows()[i] : nullptr});
+                        {f.ticket(i), std::move(f.outcome(i)), seen ? &f.batch.rows()[i] : nullptr});
                     places_.push_back({&f, i});
                 }
             }
@@ -87,8 +92,7 @@ private:
         auto const n = std::min(part_, settlements_.size() - at_);
         try {
             if constexpr (L::shared)
-                ledger_.parts.store.settle(std::span<settlement_t<S> const>{settlements_}.subspan(at_, n),
-                                           std::span{acks_}.subspan(at_, n));
+                ledger_.parts.store.settle(settlements_.view(at_, n), acks_.part(at_, n));
             answered(n);
         } catch (Error const& e) {
             ledger_.tally.fault("settle", e.what(), e.retryable());
@@ -152,7 +156,7 @@ private:
         if (s.row) {
             Invoker<L>{ledger_, *p.flight}.fail(p.row,
                                                 "the outcome could not be written: " + std::string{what});
-            s.outcome = std::move(p.flight->outcomes[p.row]);
+            s.outcome = std::move(p.flight->outcome(p.row));
             s.row = nullptr;
         } else {
             ++unsettled_;
@@ -177,9 +181,7 @@ private:
             if (kept != i) settlements_[kept] = std::move(settlements_[i]), places_[kept] = places_[i];
             ++kept;
         }
-        settlements_.erase(settlements_.begin() + static_cast<std::ptrdiff_t>(kept), settlements_.end());
-        places_.resize(kept);
-        acks_.resize(kept);
+        settlements_.cut(kept), places_.cut(kept), acks_.cut(kept);
         return kept != before;
     }
 
@@ -197,10 +199,10 @@ private:
 
     L& ledger_;
     State state_ = State::gather;
-    std::vector<Chunk*> chunks_;
-    std::vector<settlement_t<S>> settlements_;
-    std::vector<Place> places_;
-    std::vector<Ack> acks_;
+    List<Chunk*> chunks_;
+    List<settlement_t<S>> settlements_;
+    List<Place> places_;
+    List<Ack> acks_;
     std::size_t at_ = 0;    ///< settled so far
     std::size_t part_ = 0;  ///< how many go into one call
     RowsSettled counts_;

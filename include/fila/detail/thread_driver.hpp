@@ -6,6 +6,7 @@
 #include <fila/executor/detail/signals_blocked.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <thread>
 
@@ -34,10 +35,10 @@ void run_lanes(std::span<Lane* const> lanes, Clock& clock) {
 template <class Clock>
 [[nodiscard]] std::thread lane_thread(Lane& lane, Clock& clock) {
     SignalsBlocked const blocked;
-    return std::thread{[&lane, &clock] {
+    return std::thread{std::function<void()>{[&lane, &clock] {
         Lane* one[] = {&lane};
         run_lanes(one, clock);
-    }};
+    }}};
 }
 
 }  // namespace fila::inline v1::detail

@@ -45,7 +45,7 @@ class Worker final : public Lane {
 
 public:
     enum class Kind : bool { pooled, own_hand };
-    Worker(L& ledger, Kind kind) : Lane{"worker"}, ledger_{ledger}, kind_{kind} {}
+    explicit Worker(L& ledger, Kind kind = Kind::pooled) : Lane{"worker"}, ledger_{ledger}, kind_{kind} {}
 
     [[nodiscard]] bool holds_chunk() const noexcept { return chunk_; }
     /// Whether the last chunk took long, so that its settle should not wait for another.
@@ -109,13 +109,13 @@ private:
     template <class T>
     void settle_transaction(F& f, T& transaction, RowsSettled& counts) {
         constexpr bool marks = SavepointTransaction<T>;
-        if (f.verdicts[0] == Verdict::none || f.outcomes[0].kind() == Outcome::Kind::release) {
-            ++(f.verdicts[0] == Verdict::none ? counts.lost : counts.released);
+        if (f.verdict(0) == Verdict::none || f.outcome(0).kind() == Outcome::Kind::release) {
+            ++(f.verdict(0) == Verdict::none ? counts.lost : counts.released);
             return;  // nothing was started: rolled back
         }
-        bool thrown = f.verdicts[0] == Verdict::thrown;
+        bool thrown = f.verdict(0) == Verdict::thrown;
         for (int tries = 0; tries < 2; ++tries) {
-            if (thrown && !(marks && records(f.outcomes[0]))) {
+            if (thrown && !(marks && records(f.outcome(0)))) {
                 ++counts.retried;  // rolled back, and the pass goes on behind it
                 return;
             }
@@ -127,8 +127,8 @@ private:
                     transaction.commit(), ledger_.settles.worked(ledger_.parts.clock.now());
                 else
                     ledger_.tally.fault("settle", lost_in_transaction, false);
-                count_one(counts, ack, f.outcomes[0].kind());
-                if (ack == Ack::applied && !f.outcomes[0].final()) ledger_.note_due(f.outcomes[0].delay());
+                count_one(counts, ack, f.outcome(0).kind());
+                if (ack == Ack::applied && !f.outcome(0).final()) ledger_.note_due(f.outcome(0).delay());
                 return;
             } catch (Error const& e) {
                 ledger_.tally.fault("commit", e.what(), e.retryable());
@@ -156,7 +156,7 @@ private:
     template <class T>
     Ack settle_one(F& f, T& transaction, bool thrown) {
         using S = typename L::S;
-        settlement_t<S> const settlement{f.ticket(0), f.outcomes[0],
+        settlement_t<S> const settlement{f.ticket(0), f.outcome(0),
                                          thrown || f.broken(0) ? nullptr : &f.batch.rows()[0]};
         Ack ack = Ack::lost;
         transaction.settle(std::span{&settlement, 1}, std::span{&ack, 1});

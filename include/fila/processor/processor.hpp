@@ -124,12 +124,12 @@ public:
 
     /// Ends the drain or run under way, in order, and any that is begun later: a stopped processor stays
     /// stopped, so that a stop that comes just before the start is not lost. Returns at once.
-    void stop() noexcept { stopped_->request_stop(); }
+    void stop() noexcept { control_->stopped.request_stop(); }
 
     /// Whether the drain or run under way does its work. From any thread, at any time.
     [[nodiscard]] Health health() const {
-        std::lock_guard lock{watch_->mutex};
-        return watch_->engine ? watch_->engine->ledger().health() : watch_->last;
+        std::lock_guard lock{control_->mutex};
+        return control_->engine ? control_->engine->ledger().health() : control_->last;
     }
 
     /// What the last drain or run did, also if it threw. Not while one is under way.
@@ -166,10 +166,8 @@ private:
         std::shared_ptr<Engine> engine_;
         std::stop_callback<Ring> on_first_, on_second_;
     };
-    [[nodiscard]] std::unique_ptr<Session> start(detail::Mode mode, std::stop_token stop,
-                                                 DrainOptions const& options) {
-        return std::make_unique<Session>(Engine::make(parts_, mode, options), std::move(stop),
-                                         stopped_->get_token());
+    [[nodiscard]] Session start(detail::Mode mode, std::stop_token stop, DrainOptions const& options) {
+        return {Engine::make(parts_, mode, options), std::move(stop), control_->stopped.get_token()};
     }
 
     Report conduct(detail::Mode mode, std::stop_token stop, DrainOptions const& options) {
@@ -180,38 +178,41 @@ private:
                     throw Error{"fila: this Processor is draining or running already: one at a time"};
             }
             ~Busy() { busy = false; }
-        } const busy{*busy_};
-        auto const session = start(mode, std::move(stop), options);
-        auto& engine = session->engine();
-        Watched const watched{*watch_, engine};
+        } const busy{control_->busy};
+        auto session = start(mode, std::move(stop), options);
+        auto& engine = session.engine();
+        Watched const watched{*control_, engine};
         [[maybe_unused]] auto const subscription = subscribe(engine, mode, options);
         drive(engine);
         report_ = engine.ledger().report();
         if (auto const error = engine.ledger().error()) std::rethrow_exception(error);
         return report_;
     }
-    /// Lets health() see an engine while it works.
-    struct Watch {
-        std::mutex mutex;
+    /// What other threads use of a processor, where it stays when the processor is moved.
+    struct Control {
+        std::stop_source stopped;
+        std::atomic<bool> busy{false};
+        std::mutex mutex;  ///< guards what follows
         Engine* engine = nullptr;
         Health last{};
     };
+    /// Lets health() see an engine while it works.
     class Watched {
     public:
-        Watched(Watch& watch, Engine& engine) : watch_{watch} {
-            std::lock_guard lock{watch_.mutex};
-            watch_.engine = &engine;
+        Watched(Control& control, Engine& engine) : control_{control} {
+            std::lock_guard lock{control_.mutex};
+            control_.engine = &engine;
         }
         Watched(Watched const&) = delete;
         Watched& operator=(Watched const&) = delete;
         ~Watched() {
-            std::lock_guard lock{watch_.mutex};
-            watch_.last = std::exchange(watch_.engine, nullptr)->ledger().health();
-            watch_.last.running = false;
+            std::lock_guard lock{control_.mutex};
+            control_.last = std::exchange(control_.engine, nullptr)->ledger().health();
+            control_.last.running = false;
         }
 
     private:
-        Watch& watch_;
+        Control& control_;
     };
     /// Not for a single pass: it may cost a connection, and is over when it finds nothing.
     [[nodiscard]] auto subscribe(Engine& engine, detail::Mode mode, DrainOptions const& options) {
@@ -297,9 +298,7 @@ private:
 
     std::shared_ptr<Parts> parts_;
     Report report_;
-    std::unique_ptr<Watch> watch_ = std::make_unique<Watch>();
-    std::unique_ptr<std::stop_source> stopped_ = std::make_unique<std::stop_source>();
-    std::unique_ptr<std::atomic<bool>> busy_ = std::make_unique<std::atomic<bool>>(false);
+    std::unique_ptr<Control> control_ = std::make_unique<Control>();
 };
 
 template <class S, class E, class H, class... Policies>

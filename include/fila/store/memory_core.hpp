@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fila/store/paged_slots.hpp>
-#include <fila/store/pending_runs.hpp>
+#include <fila/store/row_runs.hpp>
 #include <fila/store/row_state.hpp>
 #include <fila/store/store_concept.hpp>
 
@@ -13,7 +13,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -109,7 +108,7 @@ public:
                 return bury(key, r, outcome.text());
             case Outcome::Kind::retry:
                 ++r.history.failures;
-                r.note().error = outcome.text();
+                r.say(r.error, outcome.text());
                 return wait(key, r, now, outcome.delay());
             case Outcome::Kind::snooze:
                 return wait(key, r, now, outcome.delay());
@@ -149,38 +148,53 @@ public:
 
     [[nodiscard]] Counts counts(std::size_t at_most) const {
         return {std::min(pending_count_, at_most), std::min(held_count_, at_most),
-                std::min(dead_.size(), at_most)};
+                std::min(dead_count_, at_most)};
     }
     [[nodiscard]] std::vector<DeadLetter<Row, Key>> dead_letters(std::size_t at_most) {
         std::vector<DeadLetter<Row, Key>> letters;
-        for (auto key : dead_) {
-            if (letters.size() == at_most) break;
+        dead_.each([&](Key key) {
+            if (letters.size() == at_most) return false;
             letters.push_back(letter(key));
-        }
+            return true;
+        });
         return letters;
     }
     /// Takes a dead row out.
     [[nodiscard]] DeadLetter<Row, Key> exhume(Key key) {
         auto taken = letter(key);
-        dead_.erase(key);
+        unbury(key);
         records_.erase(key);
         return taken;
     }
     /// The due time stays, it has passed: so the row keeps its place in the order.
     bool redrive(Key key) {
-        if (dead_.erase(key) == 0) return false;
-        auto& r = *records_.find(key);
-        r.history = {};
-        make_pending(key, r);
+        auto* r = records_.find(key);
+        if (!r || r->state != RowState::dead) return false;
+        unbury(key);
+        r->history = {};
+        make_pending(key, *r);
         return true;
     }
-    [[nodiscard]] std::vector<Key> dead_keys() const { return {dead_.begin(), dead_.end()}; }
+    [[nodiscard]] std::vector<Key> dead_keys() const {
+        std::vector<Key> keys;
+        dead_.each([&](Key key) { return keys.push_back(key), true; });
+        return keys;
+    }
 
     [[nodiscard]] std::optional<MemoryRow<Row>> find(Key key) {
         auto* r = records_.find(key);
         if (!r) return std::nullopt;
-        return MemoryRow<Row>{key,         r->row, r->state,       r->locked,  r->fence, r->history,
-                              r->priority, r->due, r->lease_until, r->error(), r->word()};
+        return MemoryRow<Row>{key,
+                              r->row,
+                              r->state,
+                              r->locked,
+                              r->fence,
+                              r->history,
+                              r->priority,
+                              r->due,
+                              r->lease_until,
+                              Record::said(r->error),
+                              Record::said(r->word)};
     }
     bool expire(Key key, TimePoint now) {
         auto* r = records_.find(key);
@@ -199,9 +213,6 @@ public:
     }
 
 private:
-    struct Note {  // rare, so kept apart
-        std::string error, word;
-    };
     struct Record {
         Record(Row r, std::int64_t p, TimePoint d) : row{std::move(r)}, priority{p}, due{d} {}
 
@@ -211,17 +222,17 @@ private:
         TimePoint due;
         TimePoint lease_until{};
         Key next_held = 0, previous_held = 0;
-        std::unique_ptr<Note> text{};
+        std::unique_ptr<std::string> error, word;  // rare
         History history{};
         RowState state = RowState::pending;
         bool locked = false;
 
-        Note& note() {
-            if (!text) text = std::make_unique<Note>();
-            return *text;
+        static void say(std::unique_ptr<std::string>& to, std::string_view text) {
+            to = std::make_unique<std::string>(text);
         }
-        [[nodiscard]] std::string error() const { return text ? text->error : std::string{}; }
-        [[nodiscard]] std::string word() const { return text ? text->word : std::string{}; }
+        static std::string said(std::unique_ptr<std::string> const& text) {
+            return text ? *text : std::string{};
+        }
     };
 
     static void lend(Key key, Record const& r, Batch<Row, Key>& out) {
@@ -243,7 +254,7 @@ private:
 
     [[nodiscard]] DeadLetter<Row, Key> letter(Key key) {
         auto const& r = *records_.find(key);
-        DeadLetter<Row, Key> letter{key, std::nullopt, r.history, r.error()};
+        DeadLetter<Row, Key> letter{key, std::nullopt, r.history, Record::said(r.error)};
         try {
             letter.row = r.row;
         } catch (std::exception const& e) {
@@ -272,13 +283,18 @@ private:
     }
     void bury(Key key, Record& r, std::string_view why) {
         r.state = RowState::dead;
-        r.note().error = why;
-        dead_.insert(key);
+        r.say(r.error, why);
+        dead_.insert({.key = key});
+        ++dead_count_;
+    }
+    void unbury(Key key) {
+        dead_.remove({.key = key});
+        --dead_count_;
     }
     void finish(Key key, Record& r, RowState state, std::string_view text) {
         if (!keep_finished_) return records_.erase(key);
         r.state = state;
-        if (!text.empty()) (state == RowState::completed ? r.note().word : r.note().error) = text;
+        if (!text.empty()) r.say(state == RowState::completed ? r.word : r.error, text);
     }
 
     // Rows that are held by lease, oldest claim first, so that a rescue looks at no other row.
@@ -296,10 +312,9 @@ private:
     }
 
     PagedSlots<Record> records_;
-    PendingRuns pending_;
-    std::set<Key> dead_;
+    RowRuns pending_, dead_;
     std::size_t pending_count_ = 0;  // locked ones included: their status says pending
-    std::size_t held_count_ = 0;
+    std::size_t held_count_ = 0, dead_count_ = 0;
     Key oldest_held_ = 0, newest_held_ = 0;
     bool keep_finished_;
 };

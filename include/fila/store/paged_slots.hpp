@@ -2,13 +2,11 @@
 // PagedSlots: values under keys that count up from 1 and are never used again.
 #pragma once
 
-#include <fila/config.hpp>
+#include <fila/detail/list.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,12 +18,24 @@ namespace fila::inline v1::detail {
 template <class T>
 class PagedSlots {
 public:
+    PagedSlots() = default;
+    PagedSlots(PagedSlots const&) = delete;
+    PagedSlots& operator=(PagedSlots const&) = delete;
+    ~PagedSlots() {
+        for (delete spare_; !pages_.empty(); pages_.pop()) delete pages_.front();
+    }
+
     std::int64_t append(T value) {
-        auto const index = next_++;
-        if (index % page_size == 0) pages_.push_back(spare_ ? std::move(spare_) : std::make_unique<Page>());
+        auto const index = next_;
+        if (index % page_size == 0) {
+            if (!spare_) spare_ = new Page;
+            pages_.push(spare_);
+            spare_ = nullptr;
+        }
         auto& page = *pages_.back();
         page.slots[index % page_size].emplace(std::move(value));
         ++page.live;
+        ++next_;
         return static_cast<std::int64_t>(index) + 1;
     }
     [[nodiscard]] T* find(std::int64_t key) {
@@ -40,8 +50,8 @@ public:
         if (!page || !page->slots[slot]) return;
         page->slots[slot].reset();
         if (--page->live > 0 || next_ < (index_of(key) / page_size + 1) * page_size) return;
-        spare_ = std::move(pages_[index_of(key) / page_size - first_page_]);
-        for (; !pages_.empty() && !pages_.front(); ++first_page_) pages_.pop_front();
+        delete std::exchange(spare_, std::exchange(pages_[index_of(key) / page_size - first_page_], nullptr));
+        for (; !pages_.empty() && !pages_.front(); ++first_page_) pages_.pop();
     }
     /// The key that the next value gets.
     [[nodiscard]] std::int64_t next_key() const noexcept { return static_cast<std::int64_t>(next_) + 1; }
@@ -57,11 +67,11 @@ private:
     Page* page_of(std::int64_t key) {
         if (key < 1 || index_of(key) >= next_) return nullptr;
         auto const page = index_of(key) / page_size;
-        return page < first_page_ ? nullptr : pages_[page - first_page_].get();
+        return page < first_page_ ? nullptr : pages_[page - first_page_];
     }
 
-    std::deque<std::unique_ptr<Page>> pages_;
-    std::unique_ptr<Page> spare_;
+    Queue<Page*> pages_;  // null: freed
+    Page* spare_ = nullptr;
     std::size_t first_page_ = 0;
     std::size_t next_ = 0;
 };

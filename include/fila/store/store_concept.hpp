@@ -5,7 +5,7 @@
 // | expression | returns | semantics |
 // |---|---|---|
 // | `S::row_type` | movable | what handlers see |
-// | `S::key_type` | copyable, equality comparable | names a row for ever |
+// | `S::key_type` | copyable, moved without throwing, equality comparable | names a row for ever |
 // | `S::cursor_type` | semiregular | `cursor_type{}` is the start of a pass; opaque to the engine |
 // | `s.claim(request, batch)` | `ClaimResult<cursor_type>` | appends at most `request.limit` rows that are pending and due, in the store's order, all behind `request.after`, and makes them ours for `request.lease`. A row that cannot be decoded goes to `batch.add_broken`. After a throw the engine drops what was appended; leases free the rows |
 // | `s.settle(settlements, acks)` | `void` | answers `acks[i]` for `settlements[i]`: applied, or lost where the row is not in hand under this fence. May be repeated after a throw: the fence makes that safe |
@@ -68,8 +68,8 @@ using settlement_t = Settlement<row_t<S>, key_t<S>>;
 template <class S>
 concept HasRowType = requires { typename S::row_type; } && std::movable<row_t<S>>;
 template <class S>
-concept HasKeyType =
-    requires { typename S::key_type; } && std::copyable<key_t<S>> && std::equality_comparable<key_t<S>>;
+concept HasKeyType = requires { typename S::key_type; } && std::copyable<key_t<S>> &&
+                     std::equality_comparable<key_t<S>> && std::is_nothrow_move_constructible_v<key_t<S>>;
 template <class S>
 concept HasCursorType = requires { typename S::cursor_type; } && std::semiregular<cursor_t<S>>;
 template <class S>
@@ -260,7 +260,9 @@ consteval bool check_refinements() {
 template <class S>
 consteval bool check_store_types() {
     static_assert(HasRowType<S>, "fila store: needs  using row_type = …;  (movable)");
-    static_assert(HasKeyType<S>, "fila store: needs  using key_type = …;  (copyable, comparable with ==)");
+    static_assert(
+        HasKeyType<S>,
+        "fila store: needs  using key_type = …;  (copyable, moved without throwing, comparable with ==)");
     static_assert(HasCursorType<S>,
                   "fila store: needs  using cursor_type = …;  (semiregular; cursor_type{} is the start)");
     return true;

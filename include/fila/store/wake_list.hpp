@@ -2,11 +2,10 @@
 // WakeList: who wants to be told that there may be work. For stores in memory that model NotifyingStore.
 #pragma once
 
-#include <fila/config.hpp>
+#include <fila/detail/list.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -19,21 +18,31 @@ public:
     /// and never runs again. So a subscriber must neither subscribe nor unsubscribe from within.
     void wake_all() {
         std::lock_guard lock{mutex_};
-        for (auto& [id, wake] : wakes_) wake();
+        for (auto& w : wakes_) w.wake();
     }
     std::uint64_t add(std::function<void()> wake) {
         std::lock_guard lock{mutex_};
-        wakes_.emplace(++last_id_, std::move(wake));
+        wakes_.push_back({++last_id_, std::move(wake)});
         return last_id_;
     }
     void remove(std::uint64_t id) {
         std::lock_guard lock{mutex_};
-        wakes_.erase(id);
+        std::size_t kept = 0;
+        for (auto& w : wakes_) {
+            if (w.id == id) continue;
+            if (&wakes_[kept] != &w) wakes_[kept] = std::move(w);
+            ++kept;
+        }
+        wakes_.cut(kept);
     }
 
 private:
     std::mutex mutex_;
-    std::map<std::uint64_t, std::function<void()>> wakes_;
+    struct Wake {
+        std::uint64_t id;
+        std::function<void()> wake;
+    };
+    List<Wake> wakes_;
     std::uint64_t last_id_ = 0;
 };
 

@@ -126,7 +126,7 @@ private:
         Simulation::Executor executor;
         Processor processor;
         std::stop_source stop;
-        Session session;
+        std::unique_ptr<Session> session{};
         std::uint64_t dies_at = never, stops_at = never;
     };
     template <class Make>
@@ -139,7 +139,7 @@ private:
         if (!calm_ && simulation_.chance(2)) m.dies_at = now + simulation_.below(400);
         m.stops_at = now + 50 + simulation_.below(600);
         auto const mode = simulation_.chance(4) ? detail::Mode::drain : detail::Mode::run;
-        m.session = detail::ProcessorAccess::start(m.processor, mode, m.stop.get_token());
+        m.session.reset(new auto(detail::ProcessorAccess::start(m.processor, mode, m.stop.get_token())));
         m.executor.add(m.session->engine().lanes());
     }
 

@@ -2,9 +2,11 @@
 // Batch: where a store puts the rows that it claimed.
 #pragma once
 
+#include <fila/detail/list.hpp>
 #include <fila/types/ticket.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,17 +50,31 @@ public:
     /// The same.
     [[nodiscard]] std::vector<Row> const& rows() const noexcept { return rows_; }
     /// One for each row, broken ones apart.
-    [[nodiscard]] std::vector<Ticket<Key>> const& tickets() const noexcept { return tickets_; }
+    [[nodiscard]] std::span<Ticket<Key> const> tickets() const noexcept { return tickets_.view(); }
     /// One for each row, broken ones apart.
-    [[nodiscard]] std::vector<History> const& histories() const noexcept { return histories_; }
+    [[nodiscard]] std::span<History const> histories() const noexcept { return histories_.view(); }
+    /// Of row `i`, or of the broken one that comes behind all rows at place `i`.
+    [[nodiscard]] Ticket<Key> const& ticket(std::size_t i) const noexcept {
+        auto const* b = broken_at(i);
+        return b ? b->ticket : tickets_[i];
+    }
+    /// The same of its history.
+    [[nodiscard]] History const& history(std::size_t i) const noexcept {
+        auto const* b = broken_at(i);
+        return b ? b->history : histories_[i];
+    }
+    /// Null if a row is at place `i`.
+    [[nodiscard]] Broken const* broken_at(std::size_t i) const noexcept {
+        return i < tickets_.size() ? nullptr : &broken_[i - tickets_.size()];
+    }
     /// Claimed, and not among the rows.
-    [[nodiscard]] std::vector<Broken> const& broken() const noexcept { return broken_; }
+    [[nodiscard]] std::span<Broken const> broken() const noexcept { return broken_.view(); }
 
 private:
     std::vector<Row> rows_;
-    std::vector<Ticket<Key>> tickets_;
-    std::vector<History> histories_;
-    std::vector<Broken> broken_;
+    detail::List<Ticket<Key>> tickets_;
+    detail::List<History> histories_;
+    detail::List<Broken> broken_;
 };
 
 }  // namespace fila::inline v1

@@ -476,7 +476,7 @@ TEST_CASE("case 100: a late settle never hits another row under the same id") {
     auto store = open(file.path());
     PlainConnection plain{file.path()};
     store.enqueue(rows(1));
-    auto const ticket = claim(store).tickets().at(0);
+    auto const ticket = claim(store).tickets()[0];
     plain.exec("DELETE FROM fila_jobs");
     store.enqueue(rows(1));
     CHECK(plain.number("SELECT id FROM fila_jobs") == ticket.key + 1);  // AUTOINCREMENT: not given again
@@ -495,12 +495,12 @@ TEST_CASE("case 14: a store opened again is another owner, and the ghost of the 
     std::optional<Store> first{open(file.path())};
     auto second = open(file.path());
     first->enqueue(rows(1));
-    auto const ticket = claim(*first).tickets().at(0);
+    auto const ticket = claim(*first).tickets()[0];
     CHECK(extend(second, ticket) == Ack::lost);  // the same fence, another owner
     CHECK(settle(second, ticket, fila::complete()) == Ack::lost);
     PlainConnection{file.path()}.exec("UPDATE fila_jobs SET lease_until = 1");
     CHECK(second.rescue({}).requeued == 1);
-    auto const anew = claim(second).tickets().at(0);
+    auto const anew = claim(second).tickets()[0];
     CHECK(anew.fence == ticket.fence + 1);
     CHECK(settle(*first, ticket, fila::complete()) == Ack::lost);
     CHECK(settle(second, anew, fila::complete()) == Ack::applied);

@@ -2,12 +2,11 @@
 // JoiningThreads: threads that are joined by whoever destroys them, even if that is one of them.
 #pragma once
 
-#include <fila/config.hpp>
+#include <fila/detail/list.hpp>
 
 #include <cstddef>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace fila::inline v1::detail {
 
@@ -37,7 +36,7 @@ private:
         }
         threads_.clear();
     }
-    std::vector<std::thread> threads_;
+    List<std::thread> threads_;
 };
 
 }  // namespace fila::inline v1::detail

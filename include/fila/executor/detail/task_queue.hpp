@@ -2,10 +2,10 @@
 // TaskQueue: what the workers of a pool share.
 #pragma once
 
+#include <fila/detail/list.hpp>
 #include <fila/executor/task.hpp>
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 
 namespace fila::inline v1::detail {
@@ -15,7 +15,7 @@ public:
     void push(Task task) {
         {
             std::lock_guard lock{mutex_};
-            tasks_.push_back(task);
+            tasks_.push(task);
         }
         ready_.notify_one();
     }
@@ -33,7 +33,7 @@ public:
             ready_.wait(lock, [this] { return closed_ || !tasks_.empty(); });
             if (tasks_.empty()) return;
             Task const task = tasks_.front();
-            tasks_.pop_front();
+            tasks_.pop();
             lock.unlock();
             task();
             lock.lock();
@@ -43,7 +43,7 @@ public:
 private:
     std::mutex mutex_;
     std::condition_variable ready_;
-    std::deque<Task> tasks_;
+    Queue<Task> tasks_;
     bool closed_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PendingRuns: the pending rows of a MemoryStore in claim order, many to a node.
+// RowRuns: rows of a MemoryStore in claim order, many to a node: those that are pending, and those that are dead.
 //
 // Rows enqueued together have consecutive keys, one priority and one due time, and are claimed from the
 // front. So the ordered set holds runs of keys, not keys: a million fresh rows are one node, and a claim
@@ -27,7 +27,7 @@ struct RowPosition {
     friend auto operator<=>(RowPosition const&, RowPosition const&) = default;
 };
 
-class PendingRuns {
+class RowRuns {
 public:
     void insert(RowPosition first, std::int64_t last_key) {
         auto next = runs_.upper_bound(first);
@@ -71,6 +71,14 @@ public:
             run = trim(run, key);
         }
         return taken;
+    }
+
+    /// In order, until `visit(key)` says no.
+    template <class Visit>
+    void each(Visit visit) const {
+        for (auto const& [first, last] : runs_)
+            for (auto key = first.key; key <= last; ++key)
+                if (!visit(key)) return;
     }
 
 private:
