@@ -102,7 +102,7 @@ TEST_CASE("case 8: settles, extends and rescues over the same rows in opposite o
     TaskStore store{config(box, 2), tasks(box.name("tasks"))};
     auto const c = claim(store, 50);
     REQUIRE(c.size() == 50);
-    auto forth = c.batch.tickets();
+    std::vector forth(c.batch.tickets().begin(), c.batch.tickets().end());
     auto back = forth;
     std::reverse(back.begin(), back.end());
     std::atomic<int> errors{0};

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,7 @@ std::vector<fila::Ack> settle(Source& source, std::vector<fila::settlement_t<Sou
     return acks;
 }
 template <class Source>
-std::vector<fila::Ack> settle(Source& source, std::vector<fila::ticket_t<Source>> const& tickets,
+std::vector<fila::Ack> settle(Source& source, std::span<fila::ticket_t<Source> const> tickets,
                               fila::Outcome const& outcome) {
     std::vector<fila::settlement_t<Source>> all;
     for (auto const& t : tickets) all.push_back({t, outcome, nullptr});
@@ -51,7 +52,7 @@ std::vector<fila::Ack> settle(Source& source, std::vector<fila::ticket_t<Source>
 }
 template <class Source>
 fila::Ack settle_one(Source& source, fila::ticket_t<Source> const& ticket, fila::Outcome const& outcome) {
-    return settle(source, std::vector{ticket}, outcome).front();
+    return settle(source, {&ticket, 1}, outcome).front();
 }
 
 inline std::size_t count(std::vector<fila::Ack> const& acks, fila::Ack wanted) {
