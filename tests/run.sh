@@ -16,7 +16,7 @@ root=$(pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 
 packages="g++ cmake ninja-build ccache pkg-config libpqxx-dev libsqlite3-dev sqlite3 catch2 librange-v3-dev
-    libssl-dev libcli11-dev liblmdb-dev postgresql pgbouncer debsums doxygen python3-venv"
+    libssl-dev libcli11-dev liblmdb-dev postgresql pgbouncer debsums doxygen valgrind python3-venv"
 clang_packages="clang-19 libclang-rt-19-dev libc++-19-dev libc++abi-19-dev"
 
 say() { printf '%s\n' "$*"; }

@@ -248,8 +248,10 @@ private:
     std::size_t set_aside_our_own([[maybe_unused]] TimePoint now) {
         std::size_t n = 0;
         if constexpr (P::leasing) {
+            bool const lost_any = ledger_.lost_any(flight_, now);
             for (std::uint32_t i = 0; i < flight_->size(); ++i) {
                 bool const crashed = !offers_v<S, ability::crashes> || flight_->history(i).crashes > 0;
+                if (!crashed && !lost_any) continue;
                 if (!ledger_.holds(flight_->ticket(i).key, flight_, crashed, now)) continue;
                 flight_->mark(i).stop.store(StopReason::lease_lost, std::memory_order_relaxed);
                 ++n;

@@ -81,6 +81,8 @@ public:
     [[nodiscard]] bool run_out(TimePoint now) const noexcept {
         return now >= leased_until.load(std::memory_order_relaxed);
     }
+    /// Under the ledger's lock: whether rows of it may be somebody else's.
+    [[nodiscard]] bool lost(TimePoint now) const noexcept { return lost_some || run_out(now); }
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
     [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return batch.broken_at(i); }
     [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept { return batch.ticket(i); }

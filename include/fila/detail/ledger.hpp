@@ -80,15 +80,14 @@ public:
         claimer->bell().ring();
         keeper->bell().ring();
     }
-    /// When the end began, and when the handlers in flight are told of it; max: not yet.
+    /// When the end began, and when handlers are told of it; max: not yet.
     [[nodiscard]] TimePoint stop_began() const noexcept {
         return std::min(TimePoint{Duration{stop_began_.load()}}, ends_at);
     }
     [[nodiscard]] TimePoint tell_at() const noexcept {
         return later(stop_began(), parts.pace.soft_stop_timeout);
     }
-    /// What handlers are told of the whole run by now. Asked by the keeper and by handlers, since the
-    /// claimer's thread may be running a handler itself.
+    /// What handlers are told of the run by now: asked by the keeper, and by handlers themselves.
     [[nodiscard]] StopReason told(TimePoint now) const noexcept {
         auto const at = tell_at();
         if (at == TimePoint::max() || now < at) return StopReason::none;
@@ -200,13 +199,18 @@ public:
         if (!front_.load(std::memory_order_relaxed)) front_.store(f, std::memory_order_release);
         wake_one(lock);
     }
-    /// Whether this very row is in hand already: its lease was lost in an outage, and it came back to us.
-    /// Unless it is known to have `crashed`, only where a lease is lost or has run out by our own clock.
+    /// Whether a lease is lost or has run out by our own clock: its row may come back to us.
+    [[nodiscard]] bool lost_any(F const* except, TimePoint now) {
+        std::lock_guard lock{mutex_};
+        for (auto& f : flights_)
+            if (f.in_use && &f != except && f.lost(now)) return true;
+        return false;
+    }
+    /// Whether this very row is in hand already. Unless it is known to have `crashed`, only a lost lease is looked at.
     [[nodiscard]] bool holds(key_t<S> const& key, F const* except, bool crashed, TimePoint now) {
         std::lock_guard lock{mutex_};
         for (auto& f : flights_) {
-            if (!f.in_use || &f == except) continue;
-            if (!crashed && !f.lost_some && !f.run_out(now)) continue;
+            if (!f.in_use || &f == except || !(crashed || f.lost(now))) continue;
             for (std::uint32_t i = 0; i < f.size(); ++i)
                 if (!f.mark(i).settled.load(std::memory_order_relaxed) && f.ticket(i).key == key) return true;
         }
@@ -233,9 +237,8 @@ public:
     }
 
     // ---- chunks: workers --------------------------------------------------------------------------------
-    /// A chunk, or null. A pool worker that gets none is idle from here on, and must not write one more
-    /// member: the engine may be gone by then. `farewell` receives the engine itself from the last one after
-    /// a hard stop. `woken`: the worker comes from idleness, and so may not be the last one that is needed.
+    /// A chunk, or null: then a pool worker is idle, and must not write one more member, the engine may be gone.
+    /// After a hard stop `farewell` receives the engine from the last one. `woken`: it comes from idleness.
     [[nodiscard]] Chunk* take(std::uint32_t want, Lane* pooled, bool& woken,
                               std::shared_ptr<void>& farewell) {
         if constexpr (!shared) want = 1;
@@ -267,8 +270,6 @@ public:
     void measure(Duration took, std::uint32_t rows) noexcept {
         if (meter.add(took, rows)) claimer->bell().ring();
     }
-
-    // ---- after the settle -------------------------------------------------------------------------------
     void settled(List<Chunk*> const& chunks) {
         std::size_t n = 0;
         {
@@ -347,7 +348,6 @@ public:
     }
 
 private:
-    /// What is left is ready, in its order.
     void ready_without(F* gone) noexcept {
         ready_.drop(gone);
         front_.store(ready_.empty() ? nullptr : ready_[0], std::memory_order_release);

@@ -90,9 +90,8 @@ public:
             auto const now = state_->clock.now();
             for (std::size_t i = 0; i < settlements.size(); ++i) {
                 auto const& [ticket, outcome, row] = settlements[i];
-                acks[i] = state_->rows.owns(ticket) ? Ack::applied : Ack::lost;
+                acks[i] = state_->rows.settle(ticket, outcome, row, now) ? Ack::applied : Ack::lost;
                 if (acks[i] == Ack::lost) continue;
-                state_->rows.settle(ticket.key, outcome, row, now);
                 if (state_->on_dead && outcome.kind() == Outcome::Kind::dead_letter)
                     dead.push_back(state_->rows.exhume(ticket.key));
             }

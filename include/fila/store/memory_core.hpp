@@ -53,7 +53,7 @@ public:
     Key add(std::span<Row> rows, std::int64_t priority, TimePoint due) {
         auto const first = records_.next_key();
         if (rows.empty()) return first;
-        for (auto& row : rows) records_.append(Record{std::move(row), priority, due});
+        for (auto& row : rows) records_.append(Record{records_.next_key(), std::move(row), priority, due});
         pending_.insert({priority, due, first}, records_.next_key() - 1);
         pending_count_ += rows.size();
         return first;
@@ -74,7 +74,7 @@ public:
                 r.lease_until = lease_until;
                 r.state = RowState::processing;
                 --pending_count_;
-                link(key, r);
+                link(r);
             }
             position = RowPosition{r.priority, r.due, key};
         });
@@ -88,33 +88,15 @@ public:
 
     // ---- rows are settled -----------------------------------------------------------------------
 
-    [[nodiscard]] bool owns(RowTicket const& t) { return held(t) != nullptr; }
-    [[nodiscard]] bool locks(RowTicket const& t) {
-        auto const* r = records_.find(t.key);
-        return r && r->locked && r->fence == t.fence;
+    /// Whether the ticket's row is held by its lease. `left`: the row as the handler left it, or null.
+    bool settle(RowTicket const& t, Outcome const& outcome, Row const* left, TimePoint now) {
+        auto* r = held(t);
+        if (r) settle(*r, outcome, left, now);
+        return r;
     }
-    /// Of a row that is held by lease or by lock. `left`: the row as the handler left it, or null.
-    void settle(Key key, Outcome const& outcome, Row const* left, TimePoint now) {
-        auto& r = *records_.find(key);
-        if (left && stays(outcome.kind())) r.row = *left;
-        let_go(r);
-        switch (outcome.kind()) {
-            case Outcome::Kind::complete:
-                return finish(key, r, RowState::completed, outcome.text());
-            case Outcome::Kind::discard:
-                return finish(key, r, RowState::discarded, outcome.text());
-            case Outcome::Kind::dead_letter:
-                ++r.history.failures;
-                return bury(key, r, outcome.text());
-            case Outcome::Kind::retry:
-                ++r.history.failures;
-                r.say(r.error, outcome.text());
-                return wait(key, r, now, outcome.delay());
-            case Outcome::Kind::snooze:
-                return wait(key, r, now, outcome.delay());
-            case Outcome::Kind::release:
-                return make_pending(key, r);
-        }
+    /// Of a row that is held by lock.
+    void settle_locked(Key key, Outcome const& outcome, Row const* left, TimePoint now) {
+        settle(*records_.find(key), outcome, left, now);
     }
 
     // ---- leases ---------------------------------------------------------------------------------
@@ -126,20 +108,19 @@ public:
     }
     Rescued rescue(RescueLimits const& limits, TimePoint now) {
         Rescued rescued;
-        for (auto key = oldest_held_; key != 0 && rescued.rows() < limits.max_rows;) {
-            auto& r = *records_.find(key);
-            auto const next = r.next_held;
+        for (auto* held = oldest_held_; held && rescued.rows() < limits.max_rows;) {
+            auto& r = *held;
+            held = r.next_held;
             if (r.lease_until <= now) {
                 let_go(r);
                 if (++r.history.crashes >= limits.max_crashes) {
-                    bury(key, r, "its owner died too often");
+                    bury(r, "its owner died too often");
                     ++rescued.dead;
                 } else {
-                    make_pending(key, r);
+                    make_pending(r);
                     ++rescued.requeued;
                 }
             }
-            key = next;
         }
         return rescued;
     }
@@ -172,7 +153,7 @@ public:
         if (!r || r->state != RowState::dead) return false;
         unbury(key);
         r->history = {};
-        make_pending(key, *r);
+        make_pending(*r);
         return true;
     }
     [[nodiscard]] std::vector<Key> dead_keys() const {
@@ -214,14 +195,15 @@ public:
 
 private:
     struct Record {
-        Record(Row r, std::int64_t p, TimePoint d) : row{std::move(r)}, priority{p}, due{d} {}
+        Record(Key k, Row r, std::int64_t p, TimePoint d) : key{k}, row{std::move(r)}, priority{p}, due{d} {}
 
+        Key key;
         Row row;
         std::int64_t fence = 0;
         std::int64_t priority;
         TimePoint due;
         TimePoint lease_until{};
-        Key next_held = 0, previous_held = 0;
+        Record *next_held = nullptr, *previous_held = nullptr;
         std::unique_ptr<std::string> error, word;  // rare
         History history{};
         RowState state = RowState::pending;
@@ -262,6 +244,27 @@ private:
         }
         return letter;
     }
+    void settle(Record& r, Outcome const& outcome, Row const* left, TimePoint now) {
+        if (left && stays(outcome.kind())) r.row = *left;
+        let_go(r);
+        switch (outcome.kind()) {
+            case Outcome::Kind::complete:
+                return finish(r, RowState::completed, outcome.text());
+            case Outcome::Kind::discard:
+                return finish(r, RowState::discarded, outcome.text());
+            case Outcome::Kind::dead_letter:
+                ++r.history.failures;
+                return bury(r, outcome.text());
+            case Outcome::Kind::retry:
+                ++r.history.failures;
+                r.say(r.error, outcome.text());
+                return wait(r, now, outcome.delay());
+            case Outcome::Kind::snooze:
+                return wait(r, now, outcome.delay());
+            case Outcome::Kind::release:
+                return make_pending(r);
+        }
+    }
     /// After this the row is neither held nor pending: what follows says what it is.
     void let_go(Record& r) {
         if (r.locked) {
@@ -271,43 +274,43 @@ private:
             unlink(r);
         }
     }
-    void make_pending(Key key, Record& r) {
+    void make_pending(Record& r) {
         r.state = RowState::pending;
         ++pending_count_;
-        pending_.insert({r.priority, r.due, key});
+        pending_.insert({r.priority, r.due, r.key});
     }
     /// Strictly later than now, so that a pass which began now cannot meet the row again.
-    void wait(Key key, Record& r, TimePoint now, Duration delay) {
+    void wait(Record& r, TimePoint now, Duration delay) {
         r.due = later(now, std::max(delay, Duration{1}));
-        make_pending(key, r);
+        make_pending(r);
     }
-    void bury(Key key, Record& r, std::string_view why) {
+    void bury(Record& r, std::string_view why) {
         r.state = RowState::dead;
         r.say(r.error, why);
-        dead_.insert({.key = key});
+        dead_.insert({.key = r.key});
         ++dead_count_;
     }
     void unbury(Key key) {
         dead_.remove({.key = key});
         --dead_count_;
     }
-    void finish(Key key, Record& r, RowState state, std::string_view text) {
-        if (!keep_finished_) return records_.erase(key);
+    void finish(Record& r, RowState state, std::string_view text) {
+        if (!keep_finished_) return records_.erase(r.key);
         r.state = state;
         if (!text.empty()) r.say(state == RowState::completed ? r.word : r.error, text);
     }
 
     // Rows that are held by lease, oldest claim first, so that a rescue looks at no other row.
-    void link(Key key, Record& r) {
+    void link(Record& r) {
         r.previous_held = newest_held_;
-        r.next_held = 0;
-        (newest_held_ ? records_.find(newest_held_)->next_held : oldest_held_) = key;
-        newest_held_ = key;
+        r.next_held = nullptr;
+        (newest_held_ ? newest_held_->next_held : oldest_held_) = &r;
+        newest_held_ = &r;
         ++held_count_;
     }
     void unlink(Record& r) {
-        (r.previous_held ? records_.find(r.previous_held)->next_held : oldest_held_) = r.next_held;
-        (r.next_held ? records_.find(r.next_held)->previous_held : newest_held_) = r.previous_held;
+        (r.previous_held ? r.previous_held->next_held : oldest_held_) = r.next_held;
+        (r.next_held ? r.next_held->previous_held : newest_held_) = r.previous_held;
         --held_count_;
     }
 
@@ -315,7 +318,7 @@ private:
     RowRuns pending_, dead_;
     std::size_t pending_count_ = 0;  // locked ones included: their status says pending
     std::size_t held_count_ = 0, dead_count_ = 0;
-    Key oldest_held_ = 0, newest_held_ = 0;
+    Record *oldest_held_ = nullptr, *newest_held_ = nullptr;
     bool keep_finished_;
 };
 

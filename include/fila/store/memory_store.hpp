@@ -79,8 +79,7 @@ public:
         auto const now = shared_->clock.now();
         for (std::size_t i = 0; i < settlements.size(); ++i) {
             auto const& [ticket, outcome, row] = settlements[i];
-            acks[i] = shared_->core.owns(ticket) ? Ack::applied : Ack::lost;
-            if (acks[i] == Ack::applied) shared_->core.settle(ticket.key, outcome, row, now);
+            acks[i] = shared_->core.settle(ticket, outcome, row, now) ? Ack::applied : Ack::lost;
         }
     }
 
@@ -268,7 +267,7 @@ public:
         std::lock_guard lock{shared_->mutex};
         auto const now = shared_->clock.now();
         for (auto const& s : settled_) {
-            shared_->core.settle(s.key, s.outcome, s.row ? &*s.row : nullptr, now);
+            shared_->core.settle_locked(s.key, s.outcome, s.row ? &*s.row : nullptr, now);
             locked_.erase(s.key);
         }
         release_locks();
