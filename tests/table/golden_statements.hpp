@@ -341,12 +341,10 @@ UPDATE "etl"."import rows" AS t
        "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
        "error" = COALESCE(:error, t."error"),
        "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
- WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner;
 -- erase
 DELETE FROM "etl"."import rows" AS t
- WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner;
 -- settle_taken
 UPDATE "etl"."import rows" AS t
    SET "status" = :word,
@@ -354,17 +352,14 @@ UPDATE "etl"."import rows" AS t
        "run_at" = CASE WHEN :delay IS NULL THEN t."run_at" ELSE :now + :delay END,
        "error" = COALESCE(:error, t."error"),
        "differences" = CASE WHEN :written THEN :r0 ELSE t."differences" END
- WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3;
 -- erase_taken
 DELETE FROM "etl"."import rows" AS t
- WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3;
 -- extend
 UPDATE "etl"."import rows" AS t
    SET "locked_until" = :now + :lease
- WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'processing' AND t."queue" = 'o''mail' AND t."shard" = 3 AND t."fence" = :fence AND t."locked_by" = :owner;
 -- rescue
 WITH stale AS MATERIALIZED (
   SELECT "id" FROM "etl"."import rows"
@@ -379,8 +374,7 @@ UPDATE "etl"."import rows"
 RETURNING "status" = 'dead';
 -- enqueue
 INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
-SELECT 'pending', 'o''mail', 3, CASE WHEN :delay IS NULL THEN :now ELSE :now + :delay END, :priority, 0, 0, 0, :c0, :c1
-RETURNING 1;
+VALUES ('pending', 'o''mail', 3, CASE WHEN :delay IS NULL THEN :now ELSE :now + :delay END, :priority, 0, 0, 0, :c0, :c1);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3 AND (tenant = 7 -- {ours} :only
@@ -394,8 +388,7 @@ SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESC
 -- redrive
 UPDATE "etl"."import rows" AS t
    SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
- WHERE t."id" = :k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
-RETURNING :i;
+ WHERE t."id" = :k AND t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3;
 -- redrive_all
 UPDATE "etl"."import rows" AS t SET "status" = 'pending', "failures" = 0, "crashes" = 0, "run_at" = :now
  WHERE t."status" = 'dead' AND t."queue" = 'o''mail' AND t."shard" = 3
@@ -418,16 +411,13 @@ SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billin
 -- settle_taken
 UPDATE "billing"."payments" AS t
    SET "status" = :word
- WHERE t."code" = :k AND t."status" = 'pending'
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'pending';
 -- erase_taken
 DELETE FROM "billing"."payments" AS t
- WHERE t."code" = :k AND t."status" = 'pending'
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'pending';
 -- enqueue
 INSERT INTO "billing"."payments" ("status", "code", "cents")
-SELECT 'pending', :c0, :c1
-RETURNING 1;
+VALUES ('pending', :c0, :c1);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'pending' LIMIT :n) q),
@@ -440,8 +430,7 @@ SELECT "code", 0, 0, 0, 0, "code" COLLATE BINARY AS fila_1, "cents" FROM "billin
 -- redrive
 UPDATE "billing"."payments" AS t
    SET "status" = 'pending'
- WHERE t."code" = :k AND t."status" = 'dead'
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'dead';
 -- redrive_all
 UPDATE "billing"."payments" AS t SET "status" = 'pending'
  WHERE t."status" = 'dead'
@@ -481,26 +470,21 @@ SELECT "code", "fence", 0, "crashes", 0, "code" COLLATE BINARY AS fila_1 FROM "f
 -- settle
 UPDATE "fleeting" AS t
    SET "status" = :word
- WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence;
 -- erase
 DELETE FROM "fleeting" AS t
- WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence;
 -- settle_taken
 UPDATE "fleeting" AS t
    SET "status" = :word
- WHERE t."code" = :k AND t."status" = 'pending'
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'pending';
 -- erase_taken
 DELETE FROM "fleeting" AS t
- WHERE t."code" = :k AND t."status" = 'pending'
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'pending';
 -- extend
 UPDATE "fleeting" AS t
    SET "lease_until" = :now + :lease
- WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence
-RETURNING :i;
+ WHERE t."code" = :k AND t."status" = 'processing' AND t."fence" = :fence;
 -- rescue
 WITH stale AS MATERIALIZED (
   SELECT "code" FROM "fleeting"
@@ -525,8 +509,7 @@ DELETE FROM "fleeting"
 RETURNING true;
 -- enqueue
 INSERT INTO "fleeting" ("status", "fence", "crashes", "code")
-SELECT 'pending', 0, 0, :c0
-RETURNING 1;
+VALUES ('pending', 0, 0, :c0);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "fleeting" WHERE "status" = 'pending' LIMIT :n) q),

@@ -5,7 +5,8 @@
 // order and never deadlock. The join is written so that the planner has one way, a lookup by key for each row
 // that was sent: an array of one key can neither be hashed nor merged, and what a subquery asks is no reason
 // to begin with the table, or with a partial index on the status. SQLite saves no round trips that way and
-// runs the statement once a row: {o}word is o.word there and :word here.
+// runs the statement once a row: {o}word is o.word there and :word here. It says whether the row was touched without a
+// RETURNING, which would make a temporary table each time: that takes as long as the write.
 #pragma once
 
 #include <fila/table/statement.hpp>
@@ -86,19 +87,19 @@ inline constexpr std::string_view settle = R"(UPDATE {table} AS t
        {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
        {updated_at} = {ticked_t}}{outputs}{postgres?
   FROM (SELECT * FROM {o_settle} ORDER BY k) AS o}
- WHERE {mine}
-RETURNING {ordinal})";
+ WHERE {mine}{postgres?
+RETURNING {ordinal}})";
 
 inline constexpr std::string_view erase = R"(DELETE FROM {table} AS t{postgres?
  USING (SELECT * FROM {o_keys} ORDER BY k) AS o}
- WHERE {mine}
-RETURNING {ordinal})";
+ WHERE {mine}{postgres?
+RETURNING {ordinal}})";
 
 inline constexpr std::string_view extend = R"(UPDATE {table} AS t
    SET {lease_until} = {until}{postgres?
   FROM (SELECT * FROM {o_keys} ORDER BY k) AS o}
- WHERE {mine}
-RETURNING {ordinal})";
+ WHERE {mine}{postgres?
+RETURNING {ordinal}})";
 
 // Without a lease column nothing can be extended: the age is the fence, and moving it would lose the row to
 // ourselves. This only tells whose the row is.
@@ -140,9 +141,9 @@ RETURNING true)";
 
 inline constexpr std::string_view enqueue =
     R"(INSERT INTO {table} ({status}{fixed_columns}{due_at?, {due_at}}{priority?, {priority}}{fence?, {fence}}{failures?, {failures}}{crashes?, {crashes}}{updated_at?, {updated_at}}{insert_columns})
-SELECT {pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, 0}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{postgres?
-  FROM {o_enqueue}}
-RETURNING 1)";
+{postgres?SELECT }{sqlite?VALUES (}{pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, 0}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{sqlite?)}{postgres?
+  FROM {o_enqueue}
+RETURNING 1})";
 
 inline constexpr std::string_view counts = R"(SELECT
   (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {status} = {pending}{fixed}{where? AND ({where}
@@ -157,8 +158,8 @@ inline constexpr std::string_view dead_letters = R"(SELECT {returning}{last_erro
 inline constexpr std::string_view redrive = R"(UPDATE {table} AS t
    SET {revived}{postgres?
   FROM (SELECT * FROM {o_redrive} ORDER BY k) AS o}
- WHERE {mine}
-RETURNING {ordinal})";
+ WHERE {mine}{postgres?
+RETURNING {ordinal}})";
 
 inline constexpr std::string_view redrive_all = R"({postgres?WITH revived AS (
 }UPDATE {table} AS t SET {revived}

@@ -75,7 +75,7 @@ public:
                 for (std::size_t i = 0; i < rows.size(); ++i) {
                     detail::Running running{handle(), reused};
                     bind(running, i);
-                    running.step(on_row);
+                    running.step_row(i, on_row);
                 }
                 if (own) commit();
             } catch (...) {
@@ -312,7 +312,7 @@ public:
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 detail::Running running{db_, prepared.get()};
                 bind(running, i);
-                running.step(on_row);
+                running.step_row(i, on_row);
             }
             detail::execute(db_, own ? "COMMIT" : "RELEASE fila_borrowed", "ending to enqueue", own);
         } catch (...) {

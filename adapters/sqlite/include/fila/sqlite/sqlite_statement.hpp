@@ -71,6 +71,14 @@ public:
         if (code != SQLITE_DONE) throw make_error(db_, code, "running a statement");
         sqlite3_reset(statement_);
     }
+    /// The same of a statement that is run once a row: one that returns nothing answers with the row's place, counted
+    /// from 1, if it touched something.
+    template <class F>
+    void step_row(std::size_t row, F& on_row) {
+        step(on_row);
+        if (sqlite3_column_count(statement_) == 0 && sqlite3_changes(db_) > 0)
+            on_row(Touched{static_cast<std::int64_t>(row + 1)});
+    }
 
 private:
     void check(int code, std::string_view doing) const {
