@@ -16,7 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PLANNER = " ".join(
     f"-c enable_{name}=off" for name in ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
-)
+) + " -c plan_cache_mode=force_generic_plan"
 NODE = "22.23.3"
 NPM = {
     "graphile": ["graphile-worker@0.18.0", "pg@8.23.1"],

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 using namespace fila_test;
@@ -430,11 +432,15 @@ std::string plan_of(pg::Connection& planner, fila::Statement const& statement) {
         std::string const value = number ? "1" : name == "after_due" ? "2020-01-01Z" : "{1}";
         bindings.emplace_back(name, value);
     }
-    std::string plan;
-    planner.begin();
-    planner.run({"EXPLAIN (COSTS OFF) " + statement.text, statement.parameters}, bindings,
+    // As it is run: prepared, by a plan that knows no value.
+    std::string plan, call = "EXPLAIN (COSTS OFF) EXECUTE planned";
+    char const* before = "(";
+    for (auto const& [name, value] : bindings)
+        (call += std::exchange(before, ", ")) += "'" + std::get<std::string>(value) + "'";
+    planner.run({"PREPARE planned AS " + statement.text, {}}, {}, [](auto const&) {});
+    planner.run({call + (bindings.empty() ? "" : ")"), {}}, {},
                 [&](pg::Record const& r) { (plan += r[0].text()) += "\n"; });
-    planner.rollback();
+    planner.run({"DEALLOCATE planned", {}}, {}, [](auto const&) {});
     return plan;
 }
 
