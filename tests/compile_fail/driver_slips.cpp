@@ -1,6 +1,7 @@
 // expect: fila driver: needs  using Config = …;  and  using Connection = …;
 // expect: fila driver: Connection needs  run(Statement const&, Bindings const&, on_row)  and  run_rows(Statement const&,
 // also: fila driver: Connection needs  begin, commit, bool rollback() noexcept, bool in_transaction() const noexcept,
+// also: fila driver: finishing at once is both  bool finish(Statement const&, Bindings const&, Rows const&)  and
 // also: fila driver: Connection needs  script(std::string_view), Catalogue catalogue(TableName const&), bool served_by_
 // also: fila driver: needs  examine(Connection&, Examination&), which may do nothing
 // also: fila driver: needs  Config, Connection(Config const&), bool lost() const noexcept, dialect(config),
@@ -28,6 +29,8 @@ struct Driver {
         fila::Catalogue catalogue(fila::TableName const&) { return {}; }
         bool served_by_index(fila::Statement const&) { return true; }
         bool lost() const noexcept { return false; }
+#else
+        bool can_finish() const { return true; }
 #endif
     };
 #endif

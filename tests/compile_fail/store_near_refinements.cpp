@@ -2,6 +2,7 @@
 // also: fila store: transaction_type needs the types and the two verbs of a store, and  void commit();
 // also: fila store: transaction_type needs the row_type, key_type and cursor_type of its store
 // also: fila store: savepoints of a transaction are  void mark()  and  void back()
+// also: fila store: finish of a transaction is  void finish(
 // also: fila store: has a transaction_type and needs  std::optional<transaction_type> begin()
 // also: fila store: closed is  bool closed() const
 // also: fila store: subscribe takes a std::function<void()> and returns what ends the subscription
@@ -51,6 +52,15 @@ struct Marking : JobStore {
     std::optional<MarkingTx> begin() { return MarkingTx{}; }
 };
 static_assert(fila::detail::check_store<Marking>());
+
+struct FinishingTx : Tx {
+    void finish(SLIP(settlements_type, int), std::span<fila::Ack>) {}
+};
+struct Finishing : JobStore {
+    using transaction_type = FinishingTx;
+    std::optional<FinishingTx> begin() { return FinishingTx{}; }
+};
+static_assert(fila::detail::check_store<Finishing>());
 
 struct Waiting : JobStore {
     using transaction_type = Tx;

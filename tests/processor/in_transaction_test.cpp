@@ -267,6 +267,70 @@ TEST_CASE("case 60: a row that its transaction does not hold any more is reporte
     CHECK(world.no_locks());
 }
 
+namespace {
+
+/// The same transactions, of which the store says that they settle and commit at once.
+struct FinishingTransaction : Store::Transaction {
+    void finish(Store::Settlements settlements, std::span<fila::Ack> acks) {
+        settle(settlements, acks);
+        if (acks[0] == fila::Ack::applied) commit();
+    }
+};
+struct FinishingStore : Store {
+    using transaction_type = FinishingTransaction;
+    std::optional<FinishingTransaction> begin() {
+        auto inner = Store::begin();
+        if (!inner) return std::nullopt;
+        return FinishingTransaction{std::move(*inner)};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("in a transaction that settles and commits at once, all is as in two steps") {
+    World world{3};
+    FinishingStore store{world.store};
+    auto const drain = [&](std::function<void(int, FinishingTransaction&)> const& work) {
+        auto const handle = [&](int const& row, auto& context) {
+            context.transaction().write([&] { ++world.written; });
+            work(row, context.transaction());
+        };
+        fila::Processor p{store, fila::InlineExecutor{}, handle, world.clock, fila::InTransaction{}};
+        auto const report = p.drain();
+        CHECK(adds_up(report));
+        CHECK(world.no_locks());
+        return report;
+    };
+    auto const nothing = [](int, FinishingTransaction&) {};
+    SECTION("it commits once") {
+        CHECK(drain(nothing).completed == 3);
+        CHECK(world.written == 3);
+        CHECK(world.store.calls(Verb::commit) == 3);
+    }
+    SECTION("a row that it holds no more is lost") {
+        auto const report = drain([](int row, auto& transaction) {
+            if (row == 2) transaction.commit();
+        });
+        CHECK(report.lost == 1);
+        CHECK(report.completed == 2);
+        CHECK(world.row(2).state == RowState::pending);
+    }
+    SECTION("an unknown end is in doubt") {
+        world.store.fail(Verb::commit, When::after, lost_answer());
+        auto const report = drain(nothing);
+        CHECK(report.in_doubt == 1);
+        CHECK(report.completed == 2);
+    }
+    SECTION("what is refused is the row's failure, without its writes") {
+        world.store.fail(Verb::commit, When::before, refusal());
+        auto const report = drain(nothing);
+        CHECK(report.retried == 1);
+        CHECK(report.completed == 2);
+        CHECK(world.written == 2);
+        CHECK(world.row(1).history.failures == 1);
+    }
+}
+
 TEST_CASE("in a transaction: faults of a claim leave no lock and no transaction behind") {
     World world{3, 1};
     auto const verb = GENERATE(Verb::begin, Verb::claim, Verb::mark);

@@ -66,8 +66,8 @@ fila_mutant(settle_in_doubt_is_given_up detail/settler.hpp
     "auto const before = ledger_.settles.failed();"
     "at_ += n, part_ = settlements_.size(); return; auto const before = 0u;")
 fila_mutant(commit_is_forgotten detail/worker.hpp
-    "transaction.commit(), ledger_.settles.worked"
-    "ledger_.settles.worked")
+    "if constexpr (!FinishingTransaction<T>) transaction.commit();"
+    "")
 fila_mutant(settled_before_the_handler_ends detail/worker.hpp
     "if (!ran_) return run();"
     "if constexpr (L::shared)

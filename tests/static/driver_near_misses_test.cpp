@@ -84,6 +84,23 @@ static_assert(!fila::Driver<Archetype<Unplanned>>);
 static_assert(!fila::Driver<Archetype<NoHandle>>);
 static_assert(!fila::Driver<Archetype<NotFromConfig>>);
 
+struct Finishing : Connection {
+    using Connection::Connection;
+    bool finish(fila::Statement const&, fila::Bindings const&, fila::Rows const&);
+    bool can_finish() const noexcept;
+};
+struct NeverSaysWhether : Connection {
+    using Connection::Connection;
+    bool finish(fila::Statement const&, fila::Bindings const&, fila::Rows const&);
+};
+struct FinishesSilently : Finishing {
+    using Finishing::Finishing;
+    void finish(fila::Statement const&, fila::Bindings const&, fila::Rows const&);
+};
+static_assert(fila::FinishingConnection<Finishing> && fila::Driver<Archetype<Finishing>>);
+static_assert(!fila::FinishingConnection<Connection> && !fila::FinishingConnection<NeverSaysWhether> &&
+              !fila::FinishingConnection<FinishesSilently>);
+
 struct NotSorted : Archetype<Connection> {
     static constexpr struct Unknown {
     } sorts{};

@@ -103,6 +103,19 @@ static_assert(fila::Transaction<Tx> && fila::SavepointTransaction<SavepointTx>);
 static_assert(!fila::Transaction<Archetype> && !fila::Transaction<CopyOnlyTx>);
 static_assert(!fila::SavepointTransaction<Tx> && !fila::SavepointTransaction<MarkOnlyTx>);
 
+struct FinishingTx : Tx {
+    void finish(Settlements, Acks);
+};
+struct AnswersTx : Tx {
+    bool finish(Settlements, Acks);
+};
+struct OnlyFinishes : Archetype {
+    void finish(Settlements, Acks);
+};
+static_assert(fila::FinishingTransaction<FinishingTx>);
+static_assert(!fila::FinishingTransaction<Tx> && !fila::FinishingTransaction<AnswersTx>);
+static_assert(!fila::FinishingTransaction<OnlyFinishes>);
+
 struct Transactional : Archetype {
     using transaction_type = Tx;
     std::optional<Tx> begin();

@@ -83,6 +83,25 @@ RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::bigint[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
        (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3) FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+-- settle_or_raise
+WITH touched AS (
+UPDATE "etl"."import rows" AS t
+   SET "status" = o.word::text,
+       "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
+       "run_at" = CASE WHEN o.delay IS NULL THEN t."run_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
+       "error" = COALESCE(o.error, t."error"),
+       "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END
+  FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $9::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
+-- erase_or_raise
+WITH touched AS (
+DELETE FROM "etl"."import rows" AS t
+ USING (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
 -- extend
 UPDATE "etl"."import rows" AS t
    SET "locked_until" = clock_timestamp() + $1::bigint * interval '1 microsecond'
@@ -193,6 +212,22 @@ RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::uuid[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'new') FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+-- settle_or_raise
+WITH touched AS (
+UPDATE "public"."hooks" AS t
+   SET "state" = o.word::hook_state,
+       "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
+  FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'new' AND current_setting('fila.taken', true) = $7::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
+-- erase_or_raise
+WITH touched AS (
+DELETE FROM "public"."hooks" AS t
+ USING (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'new' AND current_setting('fila.taken', true) = $3::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
 -- extend
 SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence) OFFSET 0) AS held;
@@ -264,6 +299,21 @@ RETURNING o.i;
 -- take_again
 SELECT o.i, set_config('fila.taken', $1::text, true) FROM unnest($2::text[]) WITH ORDINALITY AS o(k, i) CROSS JOIN LATERAL
        (SELECT FROM "billing"."payments" AS t WHERE t."code" = o.k AND (SELECT t."status" = 'pending') FOR NO KEY UPDATE SKIP LOCKED) AS locked;
+-- settle_or_raise
+WITH touched AS (
+UPDATE "billing"."payments" AS t
+   SET "status" = o.word::text
+  FROM (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
+ WHERE t."code" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND current_setting('fila.taken', true) = $7::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
+-- erase_or_raise
+WITH touched AS (
+DELETE FROM "billing"."payments" AS t
+ USING (SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
+ WHERE t."code" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND current_setting('fila.taken', true) = $3::text)
+RETURNING o.i)
+SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
 -- enqueue
 INSERT INTO "billing"."payments" ("status", "code", "cents")
 SELECT 'pending'::text, o.c0, o.c1

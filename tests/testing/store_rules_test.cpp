@@ -349,12 +349,18 @@ std::map<Fault, Rules> const& expected() {
         {Fault::commits_on_rollback,
          {
              "transaction: without a commit nothing has happened",
+             "transaction: finish commits nothing with a settle that is refused",
          }},
         {Fault::commits_nothing,
          {
              "transaction: a commit settles",
+             "transaction: finish settles and commits",
              "transaction: a committed retry counts a failure and waits",
              "transaction: back forgets what was settled after the mark",
+         }},
+        {Fault::finishes_what_is_lost,
+         {
+             "transaction: finish commits nothing with a settle that is refused",
          }},
         {Fault::back_forgets_nothing,
          {
@@ -368,6 +374,7 @@ std::map<Fault, Rules> const& expected() {
         {Fault::settles_before_commit,
          {
              "transaction: without a commit nothing has happened",
+             "transaction: finish commits nothing with a settle that is refused",
              "transaction: nobody sees a settle before the commit",
              "transaction: back forgets what was settled after the mark",
          }},
@@ -375,6 +382,8 @@ std::map<Fault, Rules> const& expected() {
          {
              "transaction: a commit settles",
              "transaction: without a commit nothing has happened",
+             "transaction: finish settles and commits",
+             "transaction: finish commits nothing with a settle that is refused",
              "transaction: a committed retry counts a failure and waits",
              "transaction: a locked row is claimed by nobody else",
              "transaction: back forgets what was settled after the mark",

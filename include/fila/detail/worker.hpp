@@ -123,10 +123,12 @@ private:
                 if constexpr (marks)
                     if (thrown) transaction.back();
                 auto const ack = settle_one(f, transaction, thrown);
-                if (ack == Ack::applied)
-                    transaction.commit(), ledger_.settles.worked(ledger_.parts.clock.now());
-                else
+                if (ack == Ack::applied) {
+                    if constexpr (!FinishingTransaction<T>) transaction.commit();
+                    ledger_.settles.worked(ledger_.parts.clock.now());
+                } else {
                     ledger_.tally.fault("settle", lost_in_transaction, false);
+                }
                 count_one(counts, ack, f.outcome(0).kind());
                 if (ack == Ack::applied && !f.outcome(0).final()) ledger_.note_due(f.outcome(0).delay());
                 return;
@@ -153,13 +155,17 @@ private:
     /// Whether the store can write this failure down; if not, a rollback says the same.
     static bool records(Outcome const& o) noexcept { return o.final() || L::parts_type::delays; }
 
+    /// And commits, where the two go together.
     template <class T>
     Ack settle_one(F& f, T& transaction, bool thrown) {
         using S = typename L::S;
         settlement_t<S> const settlement{f.ticket(0), f.outcome(0),
                                          thrown || f.broken(0) ? nullptr : &f.batch.rows()[0]};
         Ack ack = Ack::lost;
-        transaction.settle(std::span{&settlement, 1}, std::span{&ack, 1});
+        if constexpr (FinishingTransaction<T>)
+            transaction.finish(std::span{&settlement, 1}, std::span{&ack, 1});
+        else
+            transaction.settle(std::span{&settlement, 1}, std::span{&ack, 1});
         return ack;
     }
 

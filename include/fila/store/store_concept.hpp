@@ -131,6 +131,15 @@ concept SavepointTransaction = Transaction<T> && requires(T& t) {
     { t.back() } -> std::same_as<void>;
 };
 
+/// `finish` is a settle that commits too, if every answer is `applied`: what cannot wait for the answer before it
+/// sends the commit then need not. Else nothing is committed, and the transaction can only be destroyed. It throws
+/// as both do.
+template <class T>
+concept FinishingTransaction =
+    Transaction<T> && requires(T& t, std::span<settlement_t<T> const> settlements, std::span<Ack> acks) {
+        { t.finish(settlements, acks) } -> std::same_as<void>;
+    };
+
 template <class S>
 concept HasTransactionType = requires { typename S::transaction_type; };
 template <class S>
@@ -221,6 +230,11 @@ consteval bool check_transactions() {
         static_assert(SavepointTransaction<T> || !(
                                                      requires { &T::mark; } || requires { &T::back; }),
                       "fila store: savepoints of a transaction are  void mark()  and  void back()");
+        static_assert(
+            FinishingTransaction<T> || !requires { &T::finish; },
+            "fila store: finish of a transaction is  void finish(std::span<fila::Settlement<row_type, "
+            "key_type> "
+            "const>, std::span<fila::Ack>)");
         static_assert(
             HasBegin<S>,
             "fila store: has a transaction_type and needs  std::optional<transaction_type> begin()");

@@ -40,6 +40,8 @@ struct Dialect {
     std::string skip_locked;       ///< the claim's locking clause; may be empty
     std::string ordinal;           ///< the place of the row at hand in what was sent, from 1
     std::string text_order;        ///< suffix of a text key in the claim order; may be empty
+    std::string
+        or_raise;  ///< the statement `#`, which returns rows, as one that fails where there are none; may be empty
 
     std::string (*micros)(std::string const& column) =
         nullptr;  ///< time column to microseconds, never failing

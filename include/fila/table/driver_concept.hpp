@@ -18,7 +18,9 @@
 // | `Connection(config)` | | opens and prepares the session; throws ConfigError or Error |
 // | `c.run(statement, bindings, on_row)` | | outside `begin` the statement is a transaction of its own |
 // | `c.run_rows(statement, bindings, rows, on_row)` | | many rows. PostgreSQL: each column an array. SQLite: once a row, with `:i` the row's place from 1, in one transaction if none is open |
-// | `c.begin()` `c.commit()` | | a write transaction; commit throws if the transaction that `begin` opened is no longer the open one |
+// | `c.begin()` `c.commit()` | | a write transaction, which may be opened together with its first statement; commit throws if the transaction that `begin` opened is no longer the open one |
+// | `c.finish(statement, bindings, rows)` | `bool` | optional: runs a statement that fails where it touches no row (Dialect::or_raise) and commits, in one round trip. False: it touched none, and nothing is or can be committed. Throws as `run_rows` and `commit` do; after a throw `rollback_to_savepoint` may find no way back |
+// | `c.can_finish()` | `bool` | noexcept; with `finish`: whether it saves anything here, and is to be called |
 // | `c.rollback()` | `bool` | noexcept; true too if nothing was open; false: throw the connection away |
 // | `c.in_transaction()` | `bool` | noexcept; false if it is known, without a round trip, that the transaction that `begin` opened has ended |
 // | `c.savepoint()` | | one savepoint, moved by each call |
@@ -95,6 +97,14 @@ concept DriverTransactions = requires(C& c, C const& constant) {
     c.handle();
 };
 
+/// A connection settles a transaction's last row and commits at once.
+template <class C>
+concept FinishingConnection = requires(C& c, C const& constant, Statement const& statement,
+                                       Bindings const& bindings, Rows const& rows) {
+    { c.finish(statement, bindings, rows) } -> std::same_as<bool>;
+    { constant.can_finish() } noexcept -> std::same_as<bool>;
+};
+
 /// A connection tells what the live table is, and makes one.
 template <class C>
 concept DriverCatalogue =
@@ -160,6 +170,11 @@ consteval bool check_driver_parts() {
         DriverTransactions<C>,
         "fila driver: Connection needs  begin, commit, bool rollback() noexcept, bool in_transaction() const "
         "noexcept, savepoint, defer_savepoint, release_savepoint, bool rollback_to_savepoint(), handle");
+    static_assert(
+        FinishingConnection<C> || !(
+                                      requires { &C::finish; } || requires { &C::can_finish; }),
+        "fila driver: finishing at once is both  bool finish(Statement const&, Bindings const&, Rows "
+        "const&)  and  bool can_finish() const noexcept");
     static_assert(DriverCatalogue<C>,
                   "fila driver: Connection needs  script(std::string_view), Catalogue catalogue(TableName "
                   "const&), bool "

@@ -7,6 +7,9 @@
 
 namespace fila::inline v1 {
 
+/// What the error says that a statement made with `or_raise` fails with, whatever the server's language.
+inline constexpr char const* postgres_no_row = "fila: no row was touched";
+
 /// For PostgreSQL 12 and later. `clock_timestamp()` and not `now()`: a claim may come late in a transaction.
 /// In bounds it stands in a subquery: bare, it is volatile and no index is used.
 [[nodiscard]] inline Dialect postgres_dialect() {
@@ -33,6 +36,9 @@ namespace fila::inline v1 {
     d.among = "= ANY(ARRAY(#))";
     d.skip_locked = "FOR NO KEY UPDATE SKIP LOCKED";
     d.ordinal = "o.i";
+    // The cast is not of a constant: the planner would else carry it out, row or no row.
+    d.or_raise = std::string{"WITH touched AS (\n#)\nSELECT CASE WHEN count(*) = 0 THEN ('"} +
+                 postgres_no_row + "' || count(*))::integer END FROM touched";
     // Infinities and far years are clamped: one odd time must not make a whole batch unreadable.
     d.micros = [](std::string const& column) {
         return "CASE WHEN " + column + " IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM " + column +

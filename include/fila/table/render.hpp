@@ -84,6 +84,10 @@ public:
         sql_.macros["owned"] = taken_;
         s.settle_taken = sql_(sql::settle);
         s.erase_taken = sql_(sql::erase);
+        if (!d_.or_raise.empty()) {
+            s.settle_or_raise = or_raise(s.settle_taken);
+            s.erase_or_raise = or_raise(s.erase_taken);
+        }
         if (!d_.same_transaction.empty()) s.take_again = sql_(sql::take_again);
         s.enqueue = sql_(sql::enqueue);
         s.counts = sql_(sql::counts);
@@ -304,6 +308,11 @@ private:
         if (!d_.arrays) return {};
         for (auto const& [name, type] : columns) sql_.types[name] = type + "[]";
         return d_.rows(columns);
+    }
+    [[nodiscard]] Statement or_raise(Statement statement) const {
+        auto text = d_.or_raise;
+        statement.text = text.replace(text.find('#'), 1, statement.text);
+        return statement;
     }
     /// Fixed columns lead: one index serves all queues of a table.
     [[nodiscard]] Statement index(std::string_view suffix, std::string const& columns, char const* status) {

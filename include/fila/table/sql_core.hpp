@@ -97,6 +97,16 @@ struct SqlCore {
         both();
         c.commit();
     }
+    /// Settles a transaction's one row and commits.
+    Ack finish(Connection& c, settlement_type const& s, Bindings const& bindings) const
+        requires FinishingConnection<Connection>
+    {
+        bool const erased = is_erased(codec.word(s.outcome));
+        Rows rows = erased ? codec.key_rows() : codec.settle_rows();
+        erased ? Codec::add_key(rows, s.ticket) : add_settlement(rows, s);
+        return c.finish(erased ? sql.erase_or_raise : sql.settle_or_raise, bindings, rows) ? Ack::applied
+                                                                                           : Ack::lost;
+    }
     /// The name under which news of this queue goes: short, lower case, and another one for each queue of a table.
     [[nodiscard]] std::string channel() const {
         auto text = codec.table().name().qualified(dialect.default_schema);

@@ -73,6 +73,20 @@ public:
         for (std::size_t i = 0; i < settlements.size(); ++i)
             if (!lost(settlements[i].ticket.key)) send(settlements.subspan(i, 1), acks.subspan(i, 1));
     }
+    /// Settles, and commits if all of it was applied: in one round trip, where the driver can.
+    void finish(std::span<Settlement<row_type, key_type> const> settlements, std::span<Ack> acks) {
+        if constexpr (FinishingConnection<typename D::Connection>) {
+            if (settlements.size() == 1 && lost_.empty() && connection_->in_transaction() &&
+                connection_->can_finish()) {
+                only_locks_ = false;
+                acks[0] = core_->finish(*connection_, settlements[0], {{"guard", guard_}});
+                if (acks[0] == Ack::applied) auto const done = std::move(connection_);
+                return;
+            }
+        }
+        settle(settlements, acks);
+        if (std::all_of(acks.begin(), acks.end(), [](Ack ack) { return ack == Ack::applied; })) commit();
+    }
     /// Throws an Error if the transaction was ended by the handler; with `maybe_applied` if the answer was
     /// lost.
     void commit() {

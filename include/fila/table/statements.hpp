@@ -22,6 +22,8 @@ struct Statements {
     Statement claim, claim_after, take, take_after;
     /// Under a lease; in a transaction (`_taken`), after a rollback (`take_again`). Erased words delete.
     Statement settle, erase, settle_taken, erase_taken, take_again;
+    /// The same, failing where they touch no row: for a message that goes on with the commit.
+    Statement settle_or_raise, erase_or_raise;
     /// Leases: kept, and found when they ran out.
     Statement extend, rescue, rescue_erase;
     /// How rows enter, and what people ask and do.
@@ -40,6 +42,7 @@ struct Statements {
             one("take_after", take_after);
         one("settle", settle), one("erase", erase), one("settle_taken", settle_taken),
             one("erase_taken", erase_taken), one("take_again", take_again);
+        one("settle_or_raise", settle_or_raise), one("erase_or_raise", erase_or_raise);
         one("extend", extend), one("rescue", rescue), one("rescue_erase", rescue_erase);
         one("enqueue", enqueue), one("counts", counts), one("dead_letters", dead_letters);
         one("redrive", redrive), one("redrive_all", redrive_all);

@@ -5,6 +5,7 @@
 #include <fila/store/store_concept.hpp>
 #include <fila/testing/fault.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -52,6 +53,11 @@ public:
         std::vector<Ack> acks(claimed_.size());
         inner_->settle(claimed_, acks);
         if (fault_ != Fault::commits_nothing) inner_->commit();
+    }
+    void finish(std::span<settlement_t<T> const> settlements, std::span<Ack> acks) {
+        settle(settlements, acks);
+        bool const all = std::all_of(acks.begin(), acks.end(), [](Ack ack) { return ack == Ack::applied; });
+        if (all || fault_ == Fault::finishes_what_is_lost) commit();
     }
     void mark()
         requires SavepointTransaction<T>

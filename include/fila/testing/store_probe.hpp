@@ -131,6 +131,14 @@ public:
         source.settle(settlements, acks);
         return acks[0];
     }
+    /// Settles one row in a transaction and commits, at once.
+    template <class Source>
+    static Ack finish_in(Source& source, RowTicket const& ticket, Outcome outcome) {
+        std::array const settlements{settlement_t<S>{ticket, std::move(outcome), nullptr}};
+        std::array acks{Ack::in_doubt};
+        if constexpr (FinishingTransaction<Source>) source.finish(settlements, acks);
+        return acks[0];
+    }
     /// Settles one row in the store.
     Ack settle(Taken const& taken, Outcome outcome) {
         return settle_in(*store, taken.ticket, std::move(outcome));

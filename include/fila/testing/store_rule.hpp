@@ -88,6 +88,14 @@ struct Needs {
         else
             return Skip{"the store has no transactions"};
     }();
+    static constexpr Skip finish = [] {
+        if constexpr (TransactionalStore<S>)
+            return FinishingTransaction<typename S::transaction_type>
+                       ? Skip{}
+                       : Skip{"transactions do not settle and commit at once"};
+        else
+            return Skip{"the store has no transactions"};
+    }();
 };
 
 }  // namespace fila::inline v1::testing

@@ -62,6 +62,7 @@ TEST_CASE("case 79: a session of our own has our settings, whatever the role say
     CHECK(show(c, "enable_seqscan") == "off");
     CHECK(show(c, "enable_sort") == "off");
     CHECK(show(c, "jit") == "off");
+    CHECK(show(c, "plan_cache_mode") == "force_generic_plan");
     CHECK(show(c, "client_encoding") == "UTF8");
     CHECK(show(c, "bytea_output") == "hex");
     CHECK(show(c, "datestyle") == "ISO, MDY");
@@ -244,10 +245,163 @@ TEST_CASE(
             CHECK(error_of([&] { c.commit(); }));
             CHECK(c.rollback());
             CHECK(ask(c, "SELECT 1") == "1");
+            // At once with the commit: as a store settles, only in the transaction that its claim has marked.
+            Statement const settle{
+                "WITH touched AS (" + box.in("INSERT INTO {s}.t SELECT 2 ") +
+                    "WHERE current_setting('fila.taken', true) = $1::text RETURNING i) SELECT "
+                    "CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || "
+                    "count(*))::integer END FROM touched",
+                {"guard"}};
+            c.begin();
+            ask(c, "SELECT set_config('fila.taken', 'mine', true)");
+            if (with_savepoint) c.defer_savepoint();
+            way.end(c.handle());
+            bool settled = false;
+            (void)error_of([&] { settled = c.finish(settle, {{"guard", std::string{"mine"}}}, {}); });
+            CHECK_FALSE(settled);
+            CHECK(c.rollback());
+            CHECK(ask(c, "SELECT 1") == "1");
         }
     }
     CHECK(box.get<int>("SELECT count(*) FROM {s}.t") == 0);
     CHECK(box.idle_in_transaction() == 0);
+}
+
+namespace {
+
+/// `sql`, which returns rows, as `finish` takes it; the parameter v is the one there is, an array of one.
+bool finish(pg::Connection& c, std::string const& sql, std::string const& v = "1") {
+    auto text = fila::postgres_dialect().or_raise;
+    text.replace(text.find('#'), 1, sql);
+    return c.finish({text, {"v"}}, {}, {{"v"}, {{v}}});
+}
+
+}  // namespace
+
+TEST_CASE("a last statement and the commit go together, and nothing is committed if it touches no row") {
+    Sandbox box;
+    box.run("CREATE TABLE {s}.t(v text); CREATE TABLE {s}.ledger(i int)");
+    auto const insert = box.in("INSERT INTO {s}.t SELECT unnest($1::text[]) RETURNING v");
+    auto const nowhere = box.in("UPDATE {s}.t SET v = 'x' WHERE v = ANY($1::text[]) RETURNING v");
+    pg::Connection c{{.conninfo = box.store_conninfo()}};
+    REQUIRE(c.can_finish());
+    bool const lent = GENERATE(false, true), marked = GENERATE(false, true);
+    auto const begin = [&] {
+        c.begin();
+        ask(c, "SELECT 1");
+        if (marked) c.defer_savepoint();
+        if (lent) c.handle().exec(box.in("INSERT INTO {s}.ledger VALUES (1)"));
+    };
+    SECTION("it touches one") {
+        // Quotes, what is too long to be written into a statement, what must not be taken for an escape.
+        for (auto const& value : {std::string{"1"}, std::string{"o'\\''\"{},"}, std::string(20'000, '\'')}) {
+            begin();
+            CHECK(finish(c, insert, value));
+            CHECK_FALSE(c.in_transaction());
+            CHECK(box.get("SELECT v FROM {s}.t") == value);
+            box.run("DELETE FROM {s}.t");
+        }
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.ledger") == (lent ? 3 : 0));
+    }
+    SECTION("it touches none") {
+        for (auto const& value : {std::string{"1"}, std::string(20'000, '1')}) {
+            begin();
+            CHECK_FALSE(finish(c, nowhere, value));
+            CHECK(error_of([&] { c.commit(); }));
+            CHECK(c.rollback());
+        }
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.ledger") == 0);
+    }
+    SECTION("it fails") {
+        begin();
+        auto const latin = error_of([&] { finish(c, insert, "caf\xe9"); });
+        REQUIRE(latin);
+        CHECK(latin->code() == "22021");
+        CHECK_FALSE(c.lost());
+        CHECK(c.rollback());
+        begin();
+        auto const divide =
+            box.in("INSERT INTO {s}.t SELECT 1 / (v::int - 1) FROM unnest($1::text[]) v RETURNING v");
+        auto const error = error_of([&] { finish(c, divide); });
+        REQUIRE(error);
+        CHECK(error->code() == "22012");
+        CHECK_FALSE((error->retryable() || error->maybe_applied() || c.lost()));
+        CHECK(c.rollback());
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.ledger") == 0);
+    }
+    SECTION("the commit behind it fails") {
+        box.run("ALTER TABLE {s}.ledger ADD UNIQUE (i) DEFERRABLE INITIALLY DEFERRED");
+        box.run("INSERT INTO {s}.ledger VALUES (1)");
+        begin();
+        ask(c, box.in("INSERT INTO {s}.ledger VALUES (1)"));
+        auto const error = error_of([&] { finish(c, insert); });
+        REQUIRE(error);
+        CHECK(error->code() == "23505");
+        CHECK_FALSE((error->retryable() || error->maybe_applied() || c.lost()));
+        CHECK(c.rollback());
+        CHECK(box.get<int>("SELECT count(*) FROM {s}.t") == 0);
+    }
+    SECTION("case 29: the backend is gone") {
+        begin();
+        REQUIRE(finish(c, insert));  // it is prepared from here on
+        begin();
+        REQUIRE(box.kill_sessions() == 1);
+        auto const error = error_of([&] { finish(c, insert); });
+        REQUIRE(error);
+        CHECK((error->retryable() && error->maybe_applied() && c.lost()));
+    }
+    SECTION("case 11: its plan has gone stale") {
+        begin();
+        REQUIRE(finish(c, insert));
+        begin();
+        ask(c, "DEALLOCATE ALL");
+        auto const error = error_of([&] { finish(c, insert); });
+        REQUIRE(error);
+        CHECK((error->retryable() && !error->maybe_applied() && !c.lost()));
+        CHECK(c.rollback());
+        c.begin();
+        CHECK(finish(c, insert));
+    }
+    CHECK(box.idle_in_transaction() == 0);
+}
+
+TEST_CASE("a savepoint outlives a last statement that was not even tried") {
+    Sandbox box;
+    box.run("CREATE TABLE {s}.t(v text)");
+    auto const insert = box.in("INSERT INTO {s}.t SELECT unnest($1::text[]) RETURNING v");
+    pg::Connection c{{.conninfo = box.store_conninfo()}};
+    c.begin();
+    CHECK(finish(c, insert));
+    c.begin();
+    ask(c, "SELECT 1");
+    c.defer_savepoint();
+    CHECK_THROWS(c.handle().exec("SELECT 1/0"));  // and the handler swallows it
+    auto const error = error_of([&] { finish(c, insert); });
+    REQUIRE(error);
+    CHECK(error->code() == "25P02");
+    CHECK(c.rollback_to_savepoint());  // with the locks before it
+    CHECK(finish(c, insert));
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.t") == 2);
+}
+
+TEST_CASE("a table with a rule does without: one transaction finds out, and nothing of it is committed") {
+    Sandbox box;
+    box.run(
+        "CREATE TABLE {s}.t(v text); CREATE TABLE {s}.log(v text); "
+        "CREATE RULE told AS ON UPDATE TO {s}.t DO ALSO INSERT INTO {s}.log VALUES (new.v); "
+        "INSERT INTO {s}.t VALUES ('1')");
+    pg::Connection c{{.conninfo = box.store_conninfo()}};
+    c.begin();
+    c.handle().exec(box.in("INSERT INTO {s}.log VALUES ('mine')"));
+    auto const error = error_of(
+        [&] { finish(c, box.in("UPDATE {s}.t SET v = '2' WHERE v = ANY($1::text[]) RETURNING v")); });
+    REQUIRE(error);
+    CHECK(error->retryable());
+    CHECK_FALSE(c.can_finish());
+    CHECK(c.rollback());
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.log") == 0);
+    CHECK_FALSE(
+        pg::Connection{{.conninfo = box.store_conninfo(), .session = pg::Session::pooled}}.can_finish());
 }
 
 TEST_CASE("commit after a failed statement throws: the server would quietly roll back") {

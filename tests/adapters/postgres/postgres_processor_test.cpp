@@ -38,8 +38,8 @@ TEST_CASE("a leased drain by four threads does each row once") {
 namespace {
 
 /// Statements that the server is sent to drain a table, from the processor's first to its last.
-template <class Strategy>
-std::size_t statements_for(int rows, std::size_t batch, Strategy strategy) {
+template <class Strategy, class Handler>
+std::size_t statements_for(int rows, std::size_t batch, Strategy strategy, Handler handler) {
     Sandbox box;
     create_tasks(box, rows);
     TaskStore store{config(box, 2, box.role({"SET log_statement = 'all'"})), tasks(box.name("tasks"))};
@@ -49,8 +49,7 @@ std::size_t statements_for(int rows, std::size_t batch, Strategy strategy) {
         });
     };
     auto const before = sent();
-    fila::Processor processor{store, fila::InlineExecutor{}, [](Task const&) {}, strategy,
-                              fila::Pace{.batch = batch}};
+    fila::Processor processor{store, fila::InlineExecutor{}, handler, strategy, fila::Pace{.batch = batch}};
     REQUIRE(processor.drain().completed == static_cast<std::size_t>(rows));
     return static_cast<std::size_t>(sent() - before);
 }
@@ -58,11 +57,15 @@ std::size_t statements_for(int rows, std::size_t batch, Strategy strategy) {
 }  // namespace
 
 // Each is a round trip, and outside a transaction a commit too.
-TEST_CASE("what is sent: a claim and a settle a batch, four statements a row in a transaction of its own") {
+TEST_CASE("what is sent: a claim and a settle a batch, and no more for a row in a transaction of its own") {
     constexpr std::size_t around = 6;  // a second connection, a rescue, a last look
-    CHECK(statements_for(1000, 100, fila::Leased{}) <= 2 * 10 + around);
-    CHECK(statements_for(100, 1, fila::Leased{}) <= 2 * 100 + around);
-    CHECK(statements_for(100, 1, fila::InTransaction{}) <= 4 * 100 + around);
+    auto const nothing = [](Task const&) {};
+    CHECK(statements_for(1000, 100, fila::Leased{}, nothing) <= 2 * 10 + around);
+    CHECK(statements_for(100, 1, fila::Leased{}, nothing) <= 2 * 100 + around);
+    CHECK(statements_for(100, 1, fila::InTransaction{}, nothing) <= 2 * 100 + around);
+    // With the handler's own one, and one that lends him the transaction.
+    auto const one = [](Task const&, auto& context) { context.transaction().exec("SELECT 1"); };
+    CHECK(statements_for(100, 1, fila::InTransaction{}, one) <= 4 * 100 + around);
 }
 
 TEST_CASE("under InTransaction what a handler writes and its row's status commit together, or neither does") {
@@ -104,6 +107,39 @@ TEST_CASE("case 60: a handler that commits the claim's transaction completes not
     CHECK(completed == 0);
     CHECK(box.get("SELECT status FROM {s}.tasks") != "completed");
     CHECK(box.idle_in_transaction() == 0);
+}
+
+TEST_CASE("what a handler wrote is not committed with a row that is not his any more") {
+    Sandbox box;
+    create_tasks(box, 3);
+    box.run("CREATE TABLE {s}.ledger(task bigint)");
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    auto const handle = [&](Task const& task, auto& context) {
+        auto& transaction = context.transaction();
+        transaction.exec(box.in("INSERT INTO {s}.ledger VALUES (") + std::to_string(task.id) + ")");
+        if (task.id == 2) transaction.exec(box.in("UPDATE {s}.tasks SET status = 'on hold' WHERE id = 2"));
+    };
+    fila::Processor processor{store, fila::InlineExecutor{}, handle, fila::InTransaction{}};
+    auto const report = processor.drain();
+    CHECK(report.completed == 2);
+    CHECK(report.lost == 1);
+    CHECK(box.get("SELECT string_agg(task::text, ' ' ORDER BY task) FROM {s}.ledger") == "1 3");
+    CHECK(box.get("SELECT status FROM {s}.tasks WHERE id = 2") == "pending");
+    CHECK(box.idle_in_transaction() == 0);
+}
+
+TEST_CASE("a table with a rule is worked through in transactions all the same") {
+    Sandbox box;
+    create_tasks(box, 10);
+    box.run(
+        "CREATE TABLE {s}.log(task bigint); "
+        "CREATE RULE told AS ON UPDATE TO {s}.tasks DO ALSO INSERT INTO {s}.log VALUES (new.id)");
+    TaskStore store{config(box), tasks(box.name("tasks"))};
+    fila::Processor processor{store, fila::InlineExecutor{}, [](Task const&) {}, fila::InTransaction{}};
+    std::size_t completed = processor.drain().completed;
+    completed += processor.drain().completed;  // the row that found out
+    CHECK(completed == 10);
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.log") == 10);
 }
 
 TEST_CASE("case 42: a status word that the table refuses fails its row alone, by the retry policy's word") {

@@ -95,6 +95,7 @@ TEST_CASE("case 66: COMMIT without an answer is in doubt") {
     Network network;
     pg::Connection c{network.config(conninfo())};
     c.begin();
+    c.run({"SELECT 1", {}}, {}, [](auto const&) {});
     network.proxy.stall();
     auto const error = error_of([&] { c.commit(); });
     CHECK(error.maybe_applied());

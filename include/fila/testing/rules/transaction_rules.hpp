@@ -28,6 +28,29 @@ constexpr auto transaction_rules() {
              p.check(p.pass().size() == 0, "nobody claims it again");
          }},
 
+        {"transaction: finish settles and commits", Need::finish,
+         [](Probe& p) {
+             auto const key = p.put();
+             p.transact([&](auto& t) {
+                 auto const rows = p.pass_from(t).rows;
+                 p.require(rows.size() == 1, "the row is claimed");
+                 p.check_applied(Probe::finish_in(t, rows[0].ticket, complete()), "a completion");
+             });
+             p.check_state(key, RowState::completed);
+         }},
+
+        {"transaction: finish commits nothing with a settle that is refused", Need::finish,
+         [](Probe& p) {
+             auto const key = p.put();
+             p.transact([&](auto& t) {
+                 auto const rows = p.pass_from(t).rows;
+                 p.require(rows.size() == 1, "the row is claimed");
+                 p.check_applied(Probe::settle_in(t, rows[0].ticket, complete()), "a completion");
+                 p.check_refused(Probe::finish_in(t, rows[0].ticket, complete()), "another one");
+             });
+             p.check_state(key, RowState::pending);
+         }},
+
         {"transaction: without a commit nothing has happened", Need::transactions,
          [](Probe& p) {
              auto const key = p.put();

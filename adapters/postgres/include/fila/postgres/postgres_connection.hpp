@@ -8,6 +8,9 @@
 // the handler, with the role's own planner settings and time-outs; the next verb takes it back, and looks
 // whether the transaction is still the one that holds the rows: a handler may have sent COMMIT as plain SQL.
 //
+// What can go in one message does: BEGIN with the first statement, COMMIT with the last. Such a message is SQL that
+// executes prepared statements; behind a pooler there are none, and each goes alone.
+//
 // Thread safety: one thread at a time, not always the same one.
 #pragma once
 
@@ -15,16 +18,17 @@
 #include <fila/postgres/postgres_config.hpp>
 #include <fila/postgres/postgres_errors.hpp>
 #include <fila/postgres/postgres_field.hpp>
+#include <fila/postgres/postgres_guarded.hpp>
 #include <fila/postgres/postgres_pqxx.hpp>
-#include <fila/postgres/postgres_reply_watch.hpp>
+#include <fila/postgres/postgres_prepared.hpp>
 #include <fila/postgres/postgres_settings.hpp>
 #include <fila/postgres/postgres_values.hpp>
 #include <fila/table/catalogue.hpp>
+#include <fila/table/postgres_dialect.hpp>
 #include <fila/table/statement.hpp>
 #include <fila/table/table_name.hpp>
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,13 +39,12 @@
 namespace fila::inline v1::postgres {
 
 /// One session of the server. Not to be copied or moved; one thread at a time.
-class Connection {
+class Connection : private detail::GuardedConnection {
 public:
     /// Throws ConfigError for a configuration that makes no sense, Error if the server cannot be had.
     explicit Connection(Config const& config)
-        : session_{config.session},
-          connection_{open(config)},
-          line_{connection_->sock(), config.longest_call()},
+        : GuardedConnection{config},
+          session_{config.session},
           settings_{config, connection_->server_version()} {
         if (!settings_.connect.empty())
             guarded(Doing::connecting,
@@ -51,7 +54,7 @@ public:
     Connection& operator=(Connection const&) = delete;
     ~Connection() { rollback(); }
 
-    [[nodiscard]] bool lost() const noexcept { return lost_; }
+    using GuardedConnection::lost;
 
     // ---- statements ----
 
@@ -86,37 +89,62 @@ public:
 
     // ---- a transaction ----
 
+    /// BEGIN is sent with the first statement.
     void begin() {
         drop_stale_statements();
         mark_ = std::to_string(++transactions_);
         turn_ = Turn::store;
         savepoint_ = Savepoint::none;
-        failed_ = ended_ = false;
-        try {
-            guarded(Doing::in_transaction, [&] {
-                open_.emplace(*connection_);
-                open_->exec(settings_.begin + "SET LOCAL fila.transaction = '" + mark_ + "'");
-            });
-        } catch (...) {
-            rollback();
-            throw;
-        }
+        begun_ = failed_ = ended_ = false;
+        guarded(Doing::in_transaction, [&] { open_.emplace(*connection_); });
     }
     /// Throws if what `begin` opened is no longer open, or an error has spoilt it: PostgreSQL would then
     /// answer COMMIT with a quiet ROLLBACK.
     void commit() {
-        require_open();
-        if (failed_)
-            throw Error{"fila postgres: commit after a failed statement: roll back instead",
-                        {.code = "25P02"}};
+        require_unspoilt();
         to_store();
         if (savepoint_ != Savepoint::none) savepoint_ = Savepoint::released;  // gone with the transaction
-        guarded(Doing::committing, [&] { open_->exec("COMMIT"); });
+        if (begun_) guarded(Doing::committing, [&] { open_->exec("COMMIT"); });
         open_.reset();
+    }
+    /// Whether `finish` may be called: there are prepared statements, and the server has not refused such a one.
+    [[nodiscard]] bool can_finish() const noexcept { return session_ == Session::own && can_finish_; }
+    /// A last statement, made with Dialect::or_raise, and COMMIT, which the server never comes to if that fails.
+    /// False: it touched no row, and the transaction can only be rolled back. A savepoint with nothing but locks
+    /// before it is released first.
+    [[nodiscard]] bool finish(Statement const& statement, Bindings const& bindings, Rows const& rows) {
+        require_unspoilt();
+        auto const parameters = detail::parameters(statement, bindings, rows);
+        auto const call = bridge::call(*connection_, prepared_to_finish(statement), parameters);
+        bool const at_once = begun_ && call && (lazy_ || savepoint_ != Savepoint::made);
+        try {
+            if (at_once) {
+                auto const sql = (savepoint_ == Savepoint::made ? release : "") +
+                                 (turn_ == Turn::handler ? settings_.to_store : "") + *call + "; COMMIT";
+                guarded(Doing::finishing, [&] {
+                    return prepared_.with(statement.text, [&](auto const&) { return exec(*open_, sql); });
+                });
+                open_.reset();
+                return true;
+            }
+            if (lazy_) release_savepoint();
+            (void)execute(statement, parameters);
+        } catch (Error const& e) {
+            // 25P02: the first word was refused already, so the savepoint is there still.
+            if (at_once && e.code() != "25P02" && savepoint_ != Savepoint::none)
+                savepoint_ = Savepoint::released;
+            if (at_once && by_handler(e)) end();
+            if (e.code() != "22P02" ||
+                std::string_view{e.what()}.find(postgres_no_row) == std::string_view::npos)
+                throw;
+            return false;
+        }
+        commit();
+        return true;
     }
     bool rollback() noexcept {
         try {
-            if (open_ && !lost_) renewed().exec("ROLLBACK");
+            if (open_ && begun_ && !lost_) renewed().exec("ROLLBACK");
         } catch (...) {
             lost_ = true;
         }
@@ -178,7 +206,8 @@ public:
         require_open();
         if (turn_ == Turn::store) {
             bool const first = savepoint_ == Savepoint::deferred;
-            own(*open_, (first ? make_savepoint : "") + settings_.to_handler);
+            own(*open_, "SET LOCAL fila.transaction = '" + mark_ + "'; " + (first ? make_savepoint : "") +
+                            settings_.to_handler);
             if (first) savepoint_ = Savepoint::made;
             turn_ = Turn::handler;
         }
@@ -211,37 +240,11 @@ public:
     }
 
 private:
-    static std::unique_ptr<pqxx::connection> open(Config const& config) {
-        config.validate();
-        try {
-            return bridge::connect(detail::with_defaults(config.conninfo));
-        } catch (...) {
-            throw current_failure(Doing::connecting).error;
-        }
-    }
-
     enum class Turn : std::uint8_t { store, handler };
     enum class Savepoint : std::uint8_t { none, deferred, made, released };
     static constexpr char const* make_savepoint = "SAVEPOINT fila_row; ";
     static constexpr char const* release = "RELEASE SAVEPOINT fila_row; ";
 
-    /// Every call into libpqxx goes through here.
-    template <class F>
-    auto guarded(Doing doing, F&& call) -> decltype(call()) {
-        if (lost_)
-            throw Error{"fila postgres: this connection was lost", {.retryable = true, .code = "08003"}};
-        try {
-            detail::ReplyWatch::Call const watched{unhurried_ ? nullptr : &line_};
-            return call();
-        } catch (...) {
-            bool const silent = line_.given_up();
-            auto failure = current_failure(doing, silent ? line_.silence() : std::string{});
-            lost_ = lost_ || failure.connection_lost || silent;
-            stale_ = failure.stale_plan;
-            if (open_) failed_ = true;
-            throw std::move(failure.error);
-        }
-    }
     template <class OnRow>
     static void each(pqxx::result const& result, OnRow const& on_row) {
         for (std::size_t i = 0; i < bridge::rows(result); ++i) on_row(Record{result, i});
@@ -251,7 +254,9 @@ private:
         if (open_) {
             require_open();
             to_store();
-            return guarded(Doing::in_transaction, [&] { return send(*open_, statement, parameters); });
+            return guarded(Doing::in_transaction, [&] {
+                return begun_ ? send(*open_, statement, parameters) : send_first(statement, parameters);
+            });
         }
         if (session_ == Session::pooled) return execute_unnamed(statement, parameters);
         drop_stale_statements();
@@ -272,13 +277,16 @@ private:
     }
     /// In a transaction of its own, with all settings local to it.
     pqxx::result execute_unnamed(Statement const& statement, bridge::Parameters const& parameters) {
-        if (open_)
-            return guarded(Doing::in_transaction,
-                           [&] { return bridge::execute(*open_, statement.text, parameters); });
+        auto const attempt = [&] {
+            return guarded(Doing::in_transaction, [&] {
+                if (!begun_) open_->exec(opening());
+                return bridge::execute(*open_, statement.text, parameters);
+            });
+        };
+        if (open_) return attempt();
         begin();
         try {
-            auto result = guarded(Doing::in_transaction,
-                                  [&] { return bridge::execute(*open_, statement.text, parameters); });
+            auto result = attempt();
             commit();
             return result;
         } catch (...) {
@@ -289,54 +297,58 @@ private:
     pqxx::result send(pqxx::transaction_base& tx, Statement const& statement,
                       bridge::Parameters const& parameters) {
         if (session_ == Session::pooled) return bridge::execute(tx, statement.text, parameters);
-        auto known = prepared_.find(statement.text);
-        if (known == prepared_.end()) {
-            auto name = "fila_" + std::to_string(++prepared_so_far_);
-            connection_->prepare(name, statement.text);
-            known = prepared_.emplace(statement.text, std::move(name)).first;
-        }
-        try {
-            return bridge::execute_prepared(tx, known->second, parameters);
-        } catch (pqxx::sql_error const& e) {
-            if (detail::stale_plan(bridge::sqlstate(e), e.what())) {
-                stale_names_.push_back(std::move(known->second));
-                prepared_.erase(known);
-            }
-            throw;
-        }
+        return prepared_.with(statement.text, [&](std::string const& name) {
+            return bridge::execute_prepared(tx, name, parameters);
+        });
     }
-    /// Outside any transaction: a failed one would refuse.
+    /// The first of a transaction, with its BEGIN.
+    pqxx::result send_first(Statement const& statement, bridge::Parameters const& parameters) {
+        if (session_ == Session::own)
+            if (auto const call = bridge::call(*connection_, prepared_.name(statement.text), parameters))
+                return prepared_.with(statement.text,
+                                      [&](auto const&) { return open_->exec(opening() + *call); });
+        open_->exec(opening());
+        return send(*open_, statement, parameters);
+    }
+    /// From here on there is a transaction to be rolled back.
+    std::string const& opening() noexcept {
+        begun_ = true;
+        return settings_.begin;
+    }
     void drop_stale_statements() {
-        while (!stale_names_.empty()) {
-            auto const name = std::move(stale_names_.back());
-            stale_names_.pop_back();
-            guarded(Doing::in_transaction, [&] {
-                try {
-                    connection_->unprepare(name);
-                } catch (pqxx::sql_error const&) {
-                    // The server no longer knows it: gone, as wished.
-                }
-            });
+        if (prepared_.some_are_stale()) guarded(Doing::in_transaction, [&] { prepared_.drop_stale(); });
+    }
+    /// Not every table can have its row settled within a larger statement: one with a rule cannot. That is found out
+    /// once a connection, and costs that one transaction.
+    std::string const& prepared_to_finish(Statement const& statement) {
+        try {
+            return guarded(Doing::in_transaction,
+                           [&]() -> std::string const& { return prepared_.name(statement.text); });
+        } catch (Error const& e) {
+            if (e.code() != "0A000") throw;
+            can_finish_ = false;
+            throw Error{e.what(), {.retryable = true, .code = e.code()}};
         }
     }
 
     /// SQL of ours without parameters, in the open transaction. That there is none, or no savepoint, can only
     /// be the handler's doing.
     pqxx::result own(pqxx::transaction_base& tx, std::string const& sql) {
-        std::string code;
         try {
-            return guarded(Doing::in_transaction, [&] {
-                try {
-                    return tx.exec(sql);
-                } catch (pqxx::usage_error const&) {
-                    throw Error{"commit() or abort() was called on it", {.code = "25P01"}};
-                }
-            });
+            return guarded(Doing::in_transaction, [&] { return exec(tx, begun_ ? sql : opening() + sql); });
         } catch (Error const& e) {
-            if (e.code() != "25P01" && e.code() != "3B001") throw;
+            if (!by_handler(e)) throw;
         }
         end();
     }
+    static pqxx::result exec(pqxx::transaction_base& tx, std::string const& sql) {
+        try {
+            return tx.exec(sql);
+        } catch (pqxx::usage_error const&) {
+            throw Error{"commit() or abort() was called on it", {.code = "25P01"}};
+        }
+    }
+    static bool by_handler(Error const& e) { return e.code() == "25P01" || e.code() == "3B001"; }
     [[noreturn]] void end() {
         ended_ = true;
         throw Error{
@@ -347,6 +359,12 @@ private:
     void require_open() {
         if (!open_) throw Error{"fila postgres: no transaction is open", {.code = "25P01"}};
         if (ended_) end();
+    }
+    void require_unspoilt() {
+        require_open();
+        if (failed_)
+            throw Error{"fila postgres: commit after a failed statement: roll back instead",
+                        {.code = "25P02"}};
     }
     void to_store(char const* first = "") {
         if (turn_ == Turn::store) return;
@@ -362,22 +380,16 @@ private:
     }
 
     Session session_;
-    bool lost_ = false;
-    bool stale_ = false;
-    bool failed_ = false;  ///< the open transaction can only be rolled back
-    bool ended_ = false;   ///< by the handler, against the rules
+    bool begun_ = false;  ///< the server knows of the open transaction
+    bool ended_ = false;  ///< by the handler, against the rules
     Turn turn_ = Turn::store;
     Savepoint savepoint_ = Savepoint::none;
     bool lazy_ = false;  ///< nothing but locks came before the savepoint
+    bool can_finish_ = true;
     std::uint64_t transactions_ = 0;
-    std::uint64_t prepared_so_far_ = 0;
-    std::string mark_;        ///< a setting local to the open transaction: gone if it is another one
-    bool unhurried_ = false;  ///< DDL takes what it takes
-    std::unique_ptr<pqxx::connection> connection_;
-    detail::ReplyWatch::Line line_;
+    std::string mark_;  ///< a setting local to the open transaction: gone if it is another one
     detail::SettingsSql settings_;
-    std::map<std::string, std::string, std::less<>> prepared_;  ///< by text
-    std::vector<std::string> stale_names_;
+    detail::PreparedStatements prepared_{*connection_};
     std::optional<pqxx::nontransaction> open_;
 };
 

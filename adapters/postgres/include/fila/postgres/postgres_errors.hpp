@@ -35,6 +35,7 @@ enum class Doing : std::uint8_t {
     statement,       ///< one statement, its own transaction
     in_transaction,  ///< lost connections roll back
     committing,      ///< a lost connection leaves it open whether it happened
+    finishing,       ///< a last statement and the commit behind it: the same
 };
 
 /// What libpqxx threw, in our words.
@@ -68,6 +69,8 @@ inline std::string_view words(Doing doing) noexcept {
             return "cannot connect";
         case Doing::committing:
             return "commit failed";
+        case Doing::finishing:
+            return "statement or commit failed";
         case Doing::statement:
         case Doing::in_transaction:
             break;
@@ -89,7 +92,7 @@ inline Failure current_failure(Doing doing, std::string_view why = {}) {
             Error{what, {.retryable = retryable || stale, .maybe_applied = maybe, .code = std::move(code)}},
             lost, stale};
     };
-    bool const unanswered = doing == Doing::statement || doing == Doing::committing;
+    bool const unanswered = doing != Doing::connecting && doing != Doing::in_transaction;
     try {
         throw;
     } catch (Error const& e) {

@@ -45,6 +45,14 @@ inline std::unique_ptr<pqxx::connection> connect(std::string const& conninfo) {
     return connection;
 }
 
+/// Prepares a statement now: version 6 would wait for the first call of its own kind.
+inline void prepare(pqxx::connection& connection, std::string const& name, std::string const& sql) {
+    connection.prepare(name, sql);
+#if FILA_PQXX < 700
+    connection.prepare_now(name);
+#endif
+}
+
 #if FILA_PQXX < 706
 
 namespace detail {
@@ -110,6 +118,26 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& tx, std::string con
 }
 
 #endif
+
+/// A statement that this connection has prepared as SQL, which can stand in one message with more of it. Nothing, if
+/// the parameters are long, or are no text in the connection's encoding, which the server says better.
+inline std::optional<std::string> call(pqxx::connection& connection, std::string const& name,
+                                       Parameters const& parameters) {
+    constexpr std::size_t longest = 10'000;
+    std::string sql = "EXECUTE " + name;
+    char const* before = "(";
+    for (auto const& p : parameters) {
+        sql += before;
+        if (sql.size() + (p ? p->size() : 0) > longest) return std::nullopt;
+        try {
+            sql += p ? connection.quote(*p) : "NULL";
+        } catch (pqxx::argument_error const&) {
+            return std::nullopt;
+        }
+        before = ", ";
+    }
+    return parameters.empty() ? sql : sql + ')';
+}
 
 /// As a size: libpqxx has changed its mind about the type.
 inline std::size_t rows(pqxx::result const& result) { return static_cast<std::size_t>(result.size()); }
