@@ -7,44 +7,17 @@ cannot be had on this machine is reported as absent. Results go to OUT/SUITE.jso
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import statistics
 import sys
 
-from contestants import Absent, Contestants
+from contestants import Absent
+from scenario import Goal, Scenario
+from server_suites import ServerSuites
 
 
-@dataclasses.dataclass
-class Goal:
-    """What `who ÷ against` is to be: at least so much, or at most."""
-    who: str
-    against: str
-    least: float | None = None
-    stretch: float | None = None
-    most: float | None = None
-
-    def text(self):
-        if self.most is not None:
-            return f"≤ {self.most:g}"
-        return "" if self.least is None else f"≥ {self.least:g}" + (f" ({self.stretch:g})" if self.stretch else "")
-
-
-@dataclasses.dataclass
-class Scenario:
-    """Contestants by name, each a function that gives a figure. Without goals all are compared to the first."""
-    name: str
-    contestants: dict
-    goals: list = dataclasses.field(default_factory=list)
-    unit: str = "items/s"
-
-    def pairs(self):
-        first, *others = self.contestants
-        return self.goals or [Goal(who, first) for who in others]
-
-
-class Bench(Contestants):
+class Bench(ServerSuites):
     def __init__(self, arguments):
         super().__init__(arguments.build, arguments.out, arguments.quick)
         self.rounds = 1 if arguments.quick else arguments.rounds
@@ -244,28 +217,43 @@ class Bench(Contestants):
     # ---- the whole ------------------------------------------------------------------------------
 
     def measure(self, scenario):
-        """Round by round, each after the other: whatever disturbs a round disturbs all of it."""
-        figures, absent = {who: [] for who in scenario.contestants}, {}
+        """Round by round, each after the other: whatever disturbs a round disturbs all of it. One result a figure."""
+        runs, absent = {who: [] for who in scenario.contestants}, {}
         for _ in range(self.rounds):
             for who, contestant in scenario.contestants.items():
                 if who in absent:
                     continue
                 try:
-                    figures[who].append(contestant())
+                    runs[who].append(contestant())
                 except Absent as reason:
                     absent[who] = str(reason)
+        if not scenario.more:
+            return [self.compared(scenario.name, scenario.unit, scenario.pairs(), runs, absent)]
+        results = []
+        for i, (figure, unit) in enumerate([("", scenario.unit), *scenario.more.items()]):
+            figures = {who: [run[i] for run in of] for who, of in runs.items()}
+            unknown = {who: "this server does not tell" for who, of in figures.items() if None in of}
+            name = f"{scenario.name}, {figure}" if figure else scenario.name
+            results.append(self.compared(name, unit, [] if figure else scenario.pairs(), figures,
+                                         {**absent, **unknown}))
+            if figure:  # that they are absent has been said
+                results[-1]["results"] = [r for r in results[-1]["results"] if r["who"] not in absent]
+        return results
+
+    @staticmethod
+    def compared(name, unit, pairs, figures, absent):
         results = [{"who": who, "absent": absent[who]} if who in absent else
                    {"who": who, "rates": figures[who], "median": statistics.median(figures[who])}
-                   for who in scenario.contestants]
+                   for who in figures]
         ratios = []
-        for goal in scenario.pairs():
+        for goal in pairs:
             if goal.who in absent or goal.against in absent:
                 continue
             each = [mine / theirs for mine, theirs in zip(figures[goal.who], figures[goal.against])]
             ratios.append({"who": goal.who, "against": goal.against, "ratios": each,
                            "ratio": statistics.median(each), "goal": goal.text(),
                            "mark": goal.least if goal.most is None else goal.most})
-        return {"scenario": scenario.name, "unit": scenario.unit, "results": results, "ratios": ratios}
+        return {"scenario": name, "unit": unit, "results": results, "ratios": ratios}
 
     def report(self, suite, scenarios):
         def figure(value):
@@ -322,7 +310,8 @@ class Bench(Contestants):
 
 
 SUITES = {suite.__name__: suite for suite in (
-    Bench.postgres, Bench.postgres_peers, Bench.enqueue, Bench.notify, Bench.sqlite, Bench.in_process)}
+    Bench.postgres, Bench.postgres_peers, Bench.enqueue, Bench.notify, Bench.scale, Bench.backlog, Bench.steady,
+    Bench.sqlite, Bench.in_process)}
 
 
 def main():
@@ -338,7 +327,7 @@ def main():
             parser.error(f"'{suite}' is no suite: {' '.join(SUITES)}")
     bench = Bench(arguments)
     for suite in arguments.suites or SUITES:
-        bench.report(suite, [bench.measure(scenario) for scenario in SUITES[suite](bench)])
+        bench.report(suite, [result for scenario in SUITES[suite](bench) for result in bench.measure(scenario)])
 
 
 if __name__ == "__main__":

@@ -6,17 +6,24 @@
 //   do=drain strategy=leased|in-transaction batch=N slots=N connections=N
 //                               drains it with a handler that does nothing
 //   do=enqueue rows=N bytes=N callers=N   enqueues by the library, from so many threads
+//   do=work batch=N slots=N     one of a group (bench_group.hpp) that works until it is told to end
+//   do=produce lot=N bytes=N    one that enqueues, so many a call
 //
+// do=fill autovacuum=on leaves the table to autovacuum.
 // jobs is the ready-made job table; payments is a table with a status column as somebody has one, whose rows stay.
+#include "bench/bench_group.hpp"
 #include "bench/bench_options.hpp"
 #include <fila/executor/inline_executor.hpp>
 #include <fila/executor/thread_pool.hpp>
+#include <fila/observer/counting_observer.hpp>
 #include <fila/postgres/postgres_store.hpp>
 #include <fila/processor/processor.hpp>
 #include <fila/table/job_table.hpp>
 
 #include <ranges>
 
+#include <iostream>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,7 +65,8 @@ void fill(T const& table, Options const& o, std::string const& conninfo) {
     fila::postgres::PostgresStore store{{.conninfo = conninfo}, table, fila::OnStart::migrate};
     pqxx::nontransaction tx{c};
     // Autovacuum would come when it likes; measured runs begin on a table that has just been vacuumed.
-    tx.exec("ALTER TABLE " + name + " SET (autovacuum_enabled = off)");
+    if (o.text("autovacuum", "off") == "off")
+        tx.exec("ALTER TABLE " + name + " SET (autovacuum_enabled = off)");
     tx.exec("INSERT INTO " + name + " (" + column + ") SELECT '" + payload(count(o, "bytes", 120)) +
             "' FROM generate_series(1, " + o.text("rows", "100000") + ")");
     tx.exec("VACUUM (ANALYZE) " + name);
@@ -104,6 +112,29 @@ void drain(Store& store, Executor&& executor, Options const& o) {
     print_rate(report.completed, seconds_since(start));
 }
 
+template <class Store>
+void work_in_group(Store& store, Options const& o) {
+    fila::CountingObserver const count;
+    fila::ThreadPool pool{fila_bench::count(o, "slots", 2)};
+    fila::Processor p{store, pool, [](auto&) {}, count,
+                      fila::Pace{.batch = fila_bench::count(o, "batch", 0)}};
+    wait_for_go();
+    std::jthread const until_told{[&p] {
+        std::cin.ignore(std::numeric_limits<std::streamsize>::max());
+        p.stop();
+    }};
+    Progress const progress{[&count] { return count.totals().settled.completed; }};
+    p.run();
+}
+template <class Store>
+void produce_in_group(Store& store, Options const& o) {
+    auto const lot = count(o, "lot", 1000);
+    auto const text = payload(count(o, "bytes", 120));
+    auto rows = std::views::iota(std::size_t{0}, lot) |
+                std::views::transform([&](std::size_t) { return typename Store::row_type{0, text}; });
+    produce_in_lots(lot, [&] { store.enqueue(rows); });
+}
+
 template <class T>
 void work(T const& table, Options const& o) {
     auto const what = o.text("do"), conninfo = o.text("conninfo", "");
@@ -119,6 +150,8 @@ void work(T const& table, Options const& o) {
         if (slots == 0) return drain(store, fila::InlineExecutor{}, o);
         return drain(store, fila::ThreadPool{slots}, o);
     }
+    if (what == "work") return work_in_group(store, o);
+    if (what == "produce") return produce_in_group(store, o);
     if (what == "enqueue") {
         using Row = typename T::row_type;
         auto const each = count(o, "rows", 100'000) / callers;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What fila costs to compile: user time of g++ -O0, each unit in turn, medians of five turns, and the ratio to a base that
-# is nothing but headers which a program with threads and ranges includes anyway.
+# is nothing but headers which a program with threads and ranges includes anyway. Then how large the programs are, -O2 and
+# stripped.
 #
 #   tests/bench/compile_time.sh [ROUNDS]      CXX is heeded; Debian: g++ librange-v3-dev libpqxx-dev libsqlite3-dev
 #
@@ -15,8 +16,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 names=()
-unit() { # NAME: its text is on the standard input
+libraries=()
+unit() { # NAME [LIBRARIES]: its text is on the standard input; with libraries, or "-pthread", it is a program
     names+=("$1")
+    libraries+=("${2:-}")
     cat >"$work/${#names[@]}.cpp"
 }
 
@@ -30,7 +33,7 @@ END
 unit '`#include <fila/fila.hpp>`' <<'END'
 #include <fila/fila.hpp>
 END
-unit 'a `Processor` over `MemoryStore`, `ThreadPool`' <<'END'
+unit 'a `Processor` over `MemoryStore`, `ThreadPool`' -pthread <<'END'
 #include <fila/processor.hpp>
 #include <fila/store/memory_store.hpp>
 #include <fila/executor/thread_pool.hpp>
@@ -50,7 +53,7 @@ table='struct Payment {
 constexpr auto payments = fila::table<Payment>("payments").key("id", &Payment::id)
     .column("account", &Payment::account).status("status").lease_until("until").fence("fence")
     .failures("failures").crashes("crashes").due_at("due");'
-unit 'the same over `SqliteStore`' <<END
+unit 'the same over `SqliteStore`' '-lsqlite3 -pthread' <<END
 #include <fila/executor/thread_pool.hpp>
 #include <fila/processor.hpp>
 #include <fila/sqlite/sqlite_store.hpp>
@@ -61,7 +64,7 @@ int main() {
     return processor.run().completed == 0;
 }
 END
-unit 'the same over `PostgresStore`' <<END
+unit 'the same over `PostgresStore`' '-lpqxx -lpq -pthread' <<END
 #include <fila/executor/thread_pool.hpp>
 #include <fila/postgres/postgres_store.hpp>
 #include <fila/processor.hpp>
@@ -98,4 +101,14 @@ for ((i = 1; i <= ${#names[@]}; ++i)); do
     base=${base:-$median}
     awk -v name="${names[i - 1]}" -v median="$median" -v base="$base" \
         'BEGIN { printf "| %s | %.2f | %.2f |\n", name, median, median / base }'
+done
+
+echo
+echo '| program, -O2, stripped | KB |'
+echo '|---|--:|'
+for ((i = 1; i <= ${#names[@]}; ++i)); do
+    [ -n "${libraries[i - 1]}" ] || continue
+    # shellcheck disable=SC2086 # a list of words
+    "${compile[@]}" -O2 -DNDEBUG -s "$work/$i.cpp" -o "$work/program" ${libraries[i - 1]}
+    echo "| ${names[i - 1]} | $(($(stat -c %s "$work/program") / 1000)) |"
 done

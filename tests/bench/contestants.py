@@ -75,9 +75,9 @@ class Contestants:
         words = [f"{name}={value}" for name, value in options.items()]
         return json.loads(run([self.build / program, *words]))[figure]
 
-    def fill(self, table, rows, size=120):
+    def fill(self, table, rows, size=120, autovacuum="off"):
         run([self.build / "bench_postgres", "do=fill", f"conninfo={self.conninfo}", f"table={table}",
-             f"rows={rows}", f"bytes={size}"])
+             f"rows={rows}", f"bytes={size}", f"autovacuum={autovacuum}"])
 
     def drain(self, table, **options):
         return self.ours("bench_postgres", do="drain", conninfo=self.conninfo, table=table, **options)
@@ -128,16 +128,22 @@ class Contestants:
     def peer(self, name, *arguments, program=None, database=False, environment=None):
         """Runs PROGRAM (default: NAME) of the peer NAME; on a database made anew, if it needs one."""
         command = self.command(name, program or name)
-        environment = {**os.environ, **(environment or {})}
-        if database:
-            server = dict(word.split("=", 1) for word in self.conninfo.split())
-            for statement in (f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", f"CREATE DATABASE {name}"):
-                run([needs("psql"), "-q", "-d", self.conninfo, "-c", statement])
-            environment |= {"PGHOST": server["host"], "PGUSER": server["user"], "PGDATABASE": name}
+        environment = {**os.environ, **(environment or {}), **(self.fresh_database(name) if database else {})}
         try:
             return json.loads(run([*command, *arguments], env=environment, timeout=300))["rate"]
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            raise Absent(f"failed: {last_line(error)}") from error
+            raise self.failed(error) from error
+
+    @staticmethod
+    def failed(error):
+        return Absent(f"failed: {last_line(error)}")
+
+    def fresh_database(self, name):
+        """Makes the database NAME anew; the environment in which a peer finds it."""
+        server = dict(word.split("=", 1) for word in self.conninfo.split())
+        for statement in (f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", f"CREATE DATABASE {name}"):
+            run([needs("psql"), "-q", "-d", self.conninfo, "-c", statement])
+        return {**os.environ, "PGHOST": server["host"], "PGUSER": server["user"], "PGDATABASE": name}
 
     def command(self, name, program):
         if self.quick:
@@ -157,7 +163,8 @@ class Contestants:
             return [where / program]
         # Node looks for packages from where a program lies.
         if suffix == ".mjs":
-            shutil.copy(HERE / "peers" / f"{program}.mjs", where)
+            for name in (program, "group"):
+                shutil.copy(HERE / "peers" / f"{name}.mjs", where)
             return [interpreter, where / f"{program}.mjs"]
         return [interpreter, HERE / "peers" / f"{program}.py"]
 

@@ -4,7 +4,7 @@
 #
 #   tests/bench/run.sh [--quick] [--rounds N] [SUITE…]
 #
-# Suites: postgres postgres_peers enqueue notify sqlite in_process; all of them if none is named.
+# Suites: postgres postgres_peers enqueue notify scale backlog steady sqlite in_process; all of them if none is named.
 #
 # Builds with -O2 in build/bench, starts a PostgreSQL of its own that syncs to disk, runs each pair by turns, and prints
 # tables of medians and ratios; build/bench/results has them as JSON and as plots. Peers are installed by name (npm, PyPI,
@@ -44,7 +44,14 @@ cmake --build $build --target benchmarks >>$build.log 2>&1 || { tail -n 40 $buil
 
 # The distribution's own, which has its packages, before any other in the PATH.
 python=$(command -v /usr/bin/python3 || command -v python3)
+# Counts what statements cost, for the suite that asks for it. A server without the library would not start with it, so
+# the one that is asked is the one that is started.
+bin=${FILA_POSTGRES_BIN:-$(dirname "$(command -v initdb || echo "$(pg_config --bindir 2>/dev/null)/initdb")")}
+if [ -x "$bin/initdb" ] && [ -e "$("$bin/pg_config" --pkglibdir 2>/dev/null)/pg_stat_statements.so" ]; then
+    export FILA_POSTGRES_BIN="$bin"
+    statements="-c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track=none"
+fi
 # As a server is run, but for its size; checkpoints stay out of the runs.
-FILA_POSTGRES_OPTIONS="-c fsync=on -c synchronous_commit=on -c full_page_writes=on -c shared_buffers=512MB \
-    -c max_wal_size=16GB -c checkpoint_timeout=30min -c jit=off" \
+FILA_POSTGRES_OPTIONS="${statements:-} -c max_connections=200 -c fsync=on -c synchronous_commit=on \
+    -c full_page_writes=on -c shared_buffers=512MB -c max_wal_size=16GB -c checkpoint_timeout=30min -c jit=off" \
     tests/support/postgres_server.sh run "$python" tests/bench/bench.py --build $build/tests/bench --out $build/results "$@"

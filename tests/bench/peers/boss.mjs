@@ -5,14 +5,18 @@
 //   boss.mjs single N    the same, ten loops of fetch 1, complete
 //   boss.mjs enqueue N   insert, 1000 a call, four calls at once
 //   boss.mjs notify N    on an idle queue, from send to the handler: the median in milliseconds, as "rate"
+//   boss.mjs fill N      N jobs for a group
+//   boss.mjs work        one of a group (group.mjs), as `drain`
+//   boss.mjs produce N   one that enqueues jobs of N bytes, as `enqueue`
 import pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import { setTimeout as pause } from 'node:timers/promises';
+import { produceInGroup, workInGroup } from './group.mjs';
 
 const [what, n] = process.argv.slice(2);
 const jobs = Number(n);
 const queue = 'mail';
-const data = { to: 'user@example.com', subject: 'welcome', body: 'x'.repeat(60) };
+const data = { to: 'user@example.com', subject: 'welcome', body: 'x'.repeat(what === 'produce' ? jobs - 60 : 60) };
 const now = () => performance.now() / 1000;
 const print = (items, seconds, rate = items / seconds) => console.log(JSON.stringify({ items, seconds, rate }));
 const at_once = (n, f) => Promise.all(Array.from({ length: n }, f));
@@ -34,11 +38,15 @@ async function enqueue() {
     });
 }
 
-async function drain(batchSize, loops) {
+async function fill() {
     await enqueue();
     const pool = new pg.Pool();
     await pool.query('VACUUM (ANALYZE)');
     await pool.query('CHECKPOINT');
+}
+
+async function drain(batchSize, loops) {
+    await fill();
     let done = 0;
     const start = now();
     await at_once(loops, async () => {
@@ -51,6 +59,21 @@ async function drain(batchSize, loops) {
     });
     if (done !== jobs) throw new Error(`${done} of ${jobs}`);
     print(jobs, now() - start);
+}
+
+async function work(batchSize, loops) {
+    let done = 0, over = false;
+    await workInGroup(() => done, () => {
+        const ended = at_once(loops, async () => {
+            while (!over) {
+                const batch = await boss.fetch(queue, { batchSize });
+                if (batch.length === 0) await pause(10);
+                else await boss.complete(queue, batch.map((job) => job.id));
+                done += batch.length;
+            }
+        });
+        return () => { over = true; return ended; };
+    });
 }
 
 async function notify() {
@@ -71,6 +94,9 @@ async function notify() {
 
 if (what === 'drain') await drain(1000, 4);
 else if (what === 'single') await drain(1, 10);
+else if (what === 'fill') await fill();
+else if (what === 'work') await work(1000, 4);
+else if (what === 'produce') await produceInGroup(1000, 4, (lot) => boss.insert(queue, Array(lot).fill({ data })));
 else if (what === 'notify') await notify();
 else if (what === 'enqueue') {
     const start = now();

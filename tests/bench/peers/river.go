@@ -5,9 +5,13 @@
 //	river drain default N   the settings of its first example: 100 workers, else as it comes
 //	river enqueue N         InsertManyFast (COPY), 5000 a call
 //	river notify N          on an idle queue, from Insert to Work: the median in milliseconds, as "rate"
+//	river fill N            N jobs for a group
+//	river work best         one of a group (bench_group.hpp), as drain best
+//	river produce N         one that enqueues jobs of N bytes, as enqueue
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +21,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,10 +73,68 @@ func enqueue(client *river.Client[pgx.Tx], jobs int) {
 	}
 }
 
-func drain(client *river.Client[pgx.Tx], pool *pgxpool.Pool, jobs int) time.Duration {
+func fill(client *river.Client[pgx.Tx], pool *pgxpool.Pool, jobs int) {
 	enqueue(client, jobs)
 	must(pool.Exec(ctx, "VACUUM (ANALYZE) river_job"))
 	must(pool.Exec(ctx, "CHECKPOINT"))
+}
+
+func workInGroup(client *river.Client[pgx.Tx]) {
+	completed, cancel := client.SubscribeConfig(&river.SubscribeConfig{
+		ChanSize: 100_000, Kinds: []river.EventKind{river.EventKindJobCompleted}})
+	defer cancel()
+	input := bufio.NewScanner(os.Stdin)
+	fmt.Println("ready")
+	input.Scan()
+	must(0, client.Start(ctx))
+	over := make(chan bool)
+	go func() {
+		for input.Scan() {
+		}
+		must(0, client.Stop(ctx))
+		over <- true
+	}()
+	done, said := 0, 0
+	for tick := time.Tick(10 * time.Millisecond); ; {
+		select {
+		case <-completed:
+			done++
+		case <-tick:
+			if done != said {
+				said = done
+				fmt.Println(said)
+			}
+		case <-over:
+			return
+		}
+	}
+}
+
+func produceInGroup(client *river.Client[pgx.Tx], bytes int) {
+	const lot = 5000
+	message.Body = strings.Repeat("x", bytes-60)
+	var allowed atomic.Int64
+	var over atomic.Bool
+	go func() {
+		for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+			allowed.Store(int64(must(strconv.Atoi(input.Text()))))
+		}
+		over.Store(true)
+	}()
+	fmt.Println("ready")
+	for made := 0; !over.Load(); {
+		if int64(made+lot) > allowed.Load() {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		enqueue(client, lot)
+		made += lot
+		fmt.Println(made)
+	}
+}
+
+func drain(client *river.Client[pgx.Tx], pool *pgxpool.Pool, jobs int) time.Duration {
+	fill(client, pool, jobs)
 	// An event comes when the completion is written.
 	completed, cancel := client.SubscribeConfig(&river.SubscribeConfig{
 		ChanSize: jobs, Kinds: []river.EventKind{river.EventKindJobCompleted}})
@@ -99,7 +162,10 @@ func notify(client *river.Client[pgx.Tx], started chan time.Time, jobs int) floa
 }
 
 func main() {
-	what, jobs := os.Args[1], must(strconv.Atoi(os.Args[len(os.Args)-1]))
+	what, jobs := os.Args[1], 0
+	if what != "work" {
+		jobs = must(strconv.Atoi(os.Args[len(os.Args)-1]))
+	}
 	pool := must(pgxpool.New(ctx, ""))
 	driver := riverpgxv5.New(pool)
 	must(must(rivermigrate.New(driver, nil)).Migrate(ctx, rivermigrate.DirectionUp, nil))
@@ -124,6 +190,15 @@ func main() {
 
 	var seconds, rate float64
 	switch what {
+	case "fill":
+		fill(client, pool, jobs)
+		return
+	case "work":
+		workInGroup(client)
+		return
+	case "produce":
+		produceInGroup(client, jobs)
+		return
 	case "drain":
 		seconds = drain(client, pool, jobs).Seconds()
 	case "enqueue":
