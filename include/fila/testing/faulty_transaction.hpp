@@ -54,6 +54,7 @@ public:
         inner_->settle(claimed_, acks);
         if (fault_ != Fault::commits_nothing) inner_->commit();
     }
+    /// Settles, and commits unless something was lost: a broken one commits all the same.
     void finish(std::span<settlement_t<T> const> settlements, std::span<Ack> acks) {
         settle(settlements, acks);
         bool const all = std::all_of(acks.begin(), acks.end(), [](Ack ack) { return ack == Ack::applied; });
