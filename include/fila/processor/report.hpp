@@ -22,8 +22,10 @@ struct Report {
     std::size_t lost = 0;           ///< the lease was lost: somebody else owns the row now, or it is gone
     std::size_t in_doubt = 0;   ///< the answer of the settle was lost, and a repeat found nothing to change
     std::size_t unsettled = 0;  ///< given up because the store failed; leases free them
-    std::size_t abandoned = 0;  ///< handlers that still ran at the hard stop
-    std::size_t rescued = 0;    ///< rows of dead processes made pending again
+    /// Handlers that still ran at the hard stop, and may run still: a program that ends then does so by
+    /// `std::quick_exit`, which destroys no static objects under them.
+    std::size_t abandoned = 0;
+    std::size_t rescued = 0;          ///< rows of dead processes made pending again
     std::size_t rescued_dead = 0;     ///< rows of dead processes at the crash cap
     std::size_t errors = 0;           ///< failed calls of the store
     std::size_t observer_errors = 0;  ///< exceptions that observers threw
