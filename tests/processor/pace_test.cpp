@@ -346,13 +346,13 @@ TEST_CASE(
     World world;
     auto p = world.pooled(2, [](int const&) { return fila::complete(); }, {.interval = 1h});
     Running running{p};
-    REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+    REQUIRE(world.watched.at_rest(lanes));
     auto const before = world.store.calls(Verb::claim);
     for (int i = 0; i < 1000; ++i) {
         world.store.wake_for_nothing();
-        if (i % 50 == 0) REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+        if (i % 50 == 0) REQUIRE(world.watched.at_rest(lanes));
     }
-    REQUIRE(eventually([&] { return world.watched.still(lanes); }));
+    REQUIRE(world.watched.at_rest(lanes));
     CHECK(world.store.calls(Verb::claim) <= before + 11);  // no time has passed
     world.put(1, 1);
     CHECK(world.watched.until([&] { return world.count.totals().settled.completed == 1; }, 10ms, lanes));

@@ -252,7 +252,7 @@ TEST_CASE("a refusal is laid on the row that it is about, even if that row was l
             auto const before = world.store.calls(Verb::extend);
             auto const asked = [&] { return world.store.calls(Verb::extend) > before; };
             (void)world.in_time(100ms, asked, lanes - 1);  // this is the settler
-            (void)eventually([&] { return world.watched.still(lanes - 1); });
+            (void)world.watched.at_rest(lanes - 1);
             throw refusal();
         }
     });
