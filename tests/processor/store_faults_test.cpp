@@ -596,6 +596,34 @@ TEST_CASE("case 18: our own row that comes back after an outage is not run besid
     CHECK(adds_up(report));
 }
 
+TEST_CASE("case 18: our own row that the store gives out again after a crash is not run beside itself") {
+    World world{2};
+    Gate gate;
+    std::atomic<int> inside{0}, most{0};
+    auto const work = [&](int const& row, fila::Context&) {
+        if (row != 1) return fila::complete();
+        most = std::max(most.load(), ++inside);
+        gate.pass();
+        --inside;
+        return fila::complete();
+    };
+    auto p = world.pooled(3, work, {.lease = 30s}, {.interval = 1s});
+    Running running{p};
+    OpenAtEnd const open{gate};
+    REQUIRE(eventually([&] { return gate.inside() == 1; }));
+    fila::Ticket<std::int64_t> const ours{1, world.row(1).fence};
+    world.store.forget({&ours, 1});
+    REQUIRE(world.in_time(100ms, [&] { return world.row(1).fence > ours.fence; }));
+    CHECK(most == 1);
+    gate.open();
+    REQUIRE(world.in_time(100ms, [&] { return world.row(1).state == RowState::completed; }));
+    auto const report = running.stop();
+    CHECK(most == 1);
+    CHECK(report.released >= 1);  // what came back while it ran
+    CHECK(report.completed == 2);
+    CHECK(adds_up(report));
+}
+
 TEST_CASE("DrainUntil::nothing_open waits for the leases of the dead and for its own retries") {
     World world{3};
     Store::Rows ghost;

@@ -111,9 +111,17 @@ public:
             "'" +
             schema_ + "'");
     }
+    /// How many stay so: the server takes a moment to end a session that was given up.
     int idle_in_transaction() {
-        return value<int>("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + schema_ +
-                          "' AND state LIKE 'idle in transaction%'");
+        int n = 0;
+        (void)eventually(
+            [&] {
+                n = value<int>("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + schema_ +
+                               "' AND state LIKE 'idle in transaction%'");
+                return n == 0;
+            },
+            std::chrono::seconds{5});
+        return n;
     }
     /// How many of the store's sessions wait for a lock just now.
     int waiting() {

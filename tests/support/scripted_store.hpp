@@ -76,6 +76,14 @@ public:
         return s_->limits;
     }
     [[nodiscard]] Inner& table() { return s_->inner; }
+    /// Its server crashes, and comes back without having heard of these claims.
+    void forget(Tickets claims) {
+        std::vector<fila::Settlement<Row, key_type>> undone;
+        for (auto const& ticket : claims) undone.push_back({ticket, fila::release()});
+        std::vector<fila::Ack> acks(undone.size());
+        s_->inner.settle(undone, acks);
+        ++s_->era;
+    }
 
     // ---- the store ------------------------------------------------------------------------------
     fila::ClaimResult<cursor_type> claim(Request const& r, Rows& out) {
@@ -133,9 +141,9 @@ private:
 
         template <class Source>
         fila::ClaimResult<cursor_type> lend(Source& source, Request const& r, Rows& out) {
-            if (!broken) return source.claim(r, out);
             Rows all;
-            auto const result = source.claim(r, all);
+            auto result = source.claim(r, broken ? all : out);
+            result.era = era;
             for (std::size_t i = 0; i < all.rows().size(); ++i) {
                 auto const& [key, fence] = all.tickets()[i];
                 if (broken(all.rows()[i]))
@@ -152,6 +160,7 @@ private:
         std::shared_ptr<Hook> hook;
         std::vector<std::size_t> limits;
         std::array<std::atomic<std::size_t>, 9> calls{};
+        std::atomic<std::uint64_t> era{0};
         std::function<bool(Row const&)> broken;
         std::function<void(Settlements)> look;
         std::function<void()> wake;

@@ -10,6 +10,7 @@ inline constexpr std::string_view postgres_imports = R"sql(-- claim
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALIZED (
   SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
      AND (tenant = 7 -- {ours} :only
      )
@@ -23,6 +24,7 @@ SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
 WITH next AS MATERIALIZED (
   SELECT "id" FROM "etl"."import rows"
    WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
      AND (tenant = 7 -- {ours} :only
      )
@@ -157,6 +159,7 @@ inline constexpr std::string_view postgres_hooks = R"sql(-- claim
 WITH next AS MATERIALIZED (
   SELECT "id" FROM "public"."hooks"
    WHERE "state" = 'new'
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
    ORDER BY "id" LIMIT $1::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "public"."hooks"
    SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
@@ -167,6 +170,7 @@ SELECT * FROM claimed ORDER BY fila_1;
 WITH next AS MATERIALIZED (
   SELECT "id" FROM "public"."hooks"
    WHERE "state" = 'new'
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND ("id") > ($1::uuid)
    ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED), claimed AS (
 UPDATE "public"."hooks"

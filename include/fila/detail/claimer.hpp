@@ -211,6 +211,7 @@ private:
             if constexpr (!L::shared && SavepointTransaction<typename P::transaction_type>)
                 if (flight_->size()) flight_->grant.transaction->mark();
             flight_->claimed_at = asked_at;
+            flight_->era = result.era;
             flight_->leased_until.store(later(asked_at, request.lease), std::memory_order_relaxed);
             cursor_ = result.cursor;
             supply_ = result.supply;
@@ -243,16 +244,16 @@ private:
         if (supply_ != Supply::more) end_pass(now);
         return {Step::again};
     }
-    /// A row whose lease was lost in an outage may come back while its handler still runs here: it is never
-    /// run beside itself, but given back.
+    /// A row whose lease was lost in an outage, or whose claim the store forgot in a crash, may come back while its
+    /// handler still runs here: it is never run beside itself, but given back.
     std::size_t set_aside_our_own([[maybe_unused]] TimePoint now) {
         std::size_t n = 0;
         if constexpr (P::leasing) {
-            bool const lost_any = ledger_.lost_any(flight_, now);
+            bool const lost_any = ledger_.lost_any(*flight_, now);
             for (std::uint32_t i = 0; i < flight_->size(); ++i) {
                 bool const crashed = !offers_v<S, ability::crashes> || flight_->history(i).crashes > 0;
                 if (!crashed && !lost_any) continue;
-                if (!ledger_.holds(flight_->ticket(i).key, flight_, crashed, now)) continue;
+                if (!ledger_.holds(flight_->ticket(i).key, *flight_, crashed, now)) continue;
                 flight_->mark(i).stop.store(StopReason::lease_lost, std::memory_order_relaxed);
                 ++n;
             }

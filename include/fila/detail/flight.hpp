@@ -72,6 +72,7 @@ public:
     TimePoint claimed_at{};
     /// By our clock: how long the leases certainly last. The keeper moves it while handlers ask.
     std::atomic<TimePoint> leased_until{};
+    std::uint64_t era = 0;         ///< of the store, at the claim; the claimer's
     std::uint64_t generation = 0;  ///< guarded by the ledger's mutex, as are those below
     std::uint32_t unsettled = 0;
     bool in_use = false;
@@ -81,8 +82,10 @@ public:
     [[nodiscard]] bool run_out(TimePoint now) const noexcept {
         return now >= leased_until.load(std::memory_order_relaxed);
     }
-    /// Under the ledger's lock: whether rows of it may be somebody else's.
-    [[nodiscard]] bool lost(TimePoint now) const noexcept { return lost_some || run_out(now); }
+    /// Under the ledger's lock: whether rows of it may be somebody else's, or be among those of `newer`.
+    [[nodiscard]] bool lost(Flight const& newer, TimePoint now) const noexcept {
+        return lost_some || run_out(now) || era != newer.era;
+    }
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(batch.size()); }
     [[nodiscard]] bool broken(std::uint32_t i) const noexcept { return batch.broken_at(i); }
     [[nodiscard]] ticket_t<S> const& ticket(std::uint32_t i) const noexcept { return batch.ticket(i); }

@@ -199,18 +199,18 @@ public:
         if (!front_.load(std::memory_order_relaxed)) front_.store(f, std::memory_order_release);
         wake_one(lock);
     }
-    /// Whether a lease is lost or has run out by our own clock: its row may come back to us.
-    [[nodiscard]] bool lost_any(F const* except, TimePoint now) {
+    /// Whether a lease is lost, forgotten, or has run out by our own clock: its row may come back to us.
+    [[nodiscard]] bool lost_any(F const& newer, TimePoint now) {
         std::lock_guard lock{mutex_};
         for (auto& f : flights_)
-            if (f.in_use && &f != except && f.lost(now)) return true;
+            if (f.in_use && &f != &newer && f.lost(newer, now)) return true;
         return false;
     }
     /// Whether this very row is in hand already. Unless it is known to have `crashed`, only a lost lease is looked at.
-    [[nodiscard]] bool holds(key_t<S> const& key, F const* except, bool crashed, TimePoint now) {
+    [[nodiscard]] bool holds(key_t<S> const& key, F const& newer, bool crashed, TimePoint now) {
         std::lock_guard lock{mutex_};
         for (auto& f : flights_) {
-            if (!f.in_use || &f == except || !(crashed || f.lost(now))) continue;
+            if (!f.in_use || &f == &newer || !(crashed || f.lost(newer, now))) continue;
             for (std::uint32_t i = 0; i < f.size(); ++i)
                 if (!f.mark(i).settled.load(std::memory_order_relaxed) && f.ticket(i).key == key) return true;
         }

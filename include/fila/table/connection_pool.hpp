@@ -12,9 +12,11 @@
 
 #include <fila/table/driver_concept.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -72,6 +74,7 @@ class ConnectionPool {
         long process = process_id();
         std::mutex mutex;
         Lane lanes[3];
+        std::atomic<std::uint64_t> opened{0};
     };
 
 public:
@@ -137,6 +140,9 @@ public:
     }
 
     [[nodiscard]] Config const& config() const noexcept { return state_->config; }
+    /// How many connections were opened in the place of others, or when first needed. With a server's crash, which ends
+    /// them all, it grows before anything is asked of the server again.
+    [[nodiscard]] std::uint64_t opened() const noexcept { return state_->opened.load(); }
     /// How many transactions can be open at once.
     [[nodiscard]] std::size_t shared_connections() const noexcept { return state_->lanes[0].capacity; }
 
@@ -188,7 +194,10 @@ private:
     /// The place is ours already; connecting needs no lock.
     Checkout opened(ConnectionLane l, std::unique_ptr<Connection> connection) const {
         Checkout checkout{state_, l, std::move(connection)};
-        if (!checkout) checkout.connection_ = std::make_unique<Connection>(state_->config);
+        if (!checkout) {
+            checkout.connection_ = std::make_unique<Connection>(state_->config);
+            ++state_->opened;
+        }
         return checkout;
     }
     static void release(State& state, ConnectionLane l, std::unique_ptr<Connection> connection) noexcept {

@@ -27,6 +27,7 @@ struct Dialect {
     std::string until;      ///< `:lease` microseconds from now, never less
     std::string later;      ///< `{o}delay` microseconds from now, never less, and later than `now` for 1
     std::string stale;      ///< `:lease` microseconds ago, evaluated once
+    std::string unsynced;   ///< true, and the commit then waits for no disk; evaluated once; may be empty
     std::string pass;       ///< common table expression that reads the clock once for a claim; may be empty
     std::string taken;  ///< further column of `pass`: marks the open transaction with `:guard`; may be empty
     std::string pass_now;          ///< that reading, as a bound of a time column

@@ -24,6 +24,7 @@ inline constexpr char const* postgres_no_row = "fila: no row was touched";
     d.until = "clock_timestamp() + :lease * interval '1 microsecond'";
     d.later = "clock_timestamp() + {o}delay * interval '1 microsecond'";
     d.stale = "(SELECT clock_timestamp() - :lease * interval '1 microsecond')";
+    d.unsynced = "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
     d.pass = "pass AS MATERIALIZED (SELECT clock_timestamp() AS start{taken})";
     d.taken = ", set_config('fila.taken', :guard, true) AS mark";
     d.pass_now = "(SELECT start FROM pass)";

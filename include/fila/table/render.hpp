@@ -147,6 +147,10 @@ private:
         }
         if constexpr (can::lease) words["lease"] = words[can::lease_column ? "lease_until" : "updated_at"];
         words["skip_locked"] = d_.skip_locked;
+        // A claim that a crash undoes is made again, with the same number if that is counted. Then only the owner tells
+        // the two apart.
+        if ((can::owner_column || !can::fence_column) && !d_.unsynced.empty())
+            words["unsynced"] = d_.unsynced;
         macros["ordinal"] = d_.ordinal;
         macros["among_next"] = among("next");
         macros["among_stale"] = among("stale");

@@ -54,10 +54,12 @@ namespace detail::sql {
 
 // Leased: mark and return, in one statement. `next` locks at most :n rows in claim order; the update finds
 // them by key. The first claim of a pass reads the clock once and returns it; the later ones ask for rows due
-// by then.
+// by then. It waits for no disk where that is safe: the settle's commit, which is later in the log, takes it along, and
+// a crash in between leaves a row that nobody has settled pending, as if its worker had died.
 inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
   SELECT {key} FROM {table}
-   WHERE {status} = {pending}{fixed}{due_at?
+   WHERE {status} = {pending}{fixed}{unsynced?
+     AND {unsynced}}{due_at?
      AND {due} <= {start}}{where?
      AND ({where}
      )}{after?

@@ -30,6 +30,10 @@ template <class Cursor>
 struct ClaimResult {
     Cursor cursor{};               ///< where the claim stopped: the next request's `after`
     Supply supply = Supply::more;  ///< of the pass
+    /// Another one than before: the store may have forgotten earlier claims (its server came back from a crash, or
+    /// another took its place), and rows that are still in hand may be claimed again. A store that forgets nothing
+    /// leaves it.
+    std::uint64_t era = 0;
 };
 
 }  // namespace fila::inline v1

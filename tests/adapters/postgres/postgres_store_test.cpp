@@ -297,6 +297,59 @@ TEST_CASE("case 15: staleness is the row's own: a claim by nobody that anybody k
     CHECK(c.batch.histories()[0].crashes == 1);
 }
 
+namespace {
+
+/// What each write of the store's commit waits for, as a trigger sees it.
+template <class Mapping>
+std::string synced(Sandbox& box, fila::postgres::Config const& config, Mapping const& mapping) {
+    create_tasks(box, 1);
+    box.run(R"(
+        ALTER TABLE {s}.tasks ADD owner text;
+        CREATE TABLE {s}.writes(n bigint GENERATED ALWAYS AS IDENTITY, what text);
+        CREATE FUNCTION {s}.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO {s}.writes(what) VALUES (NEW.status || ' ' || current_setting('synchronous_commit'));
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER note BEFORE UPDATE ON {s}.tasks FOR EACH ROW EXECUTE FUNCTION {s}.note())");
+    pg::PostgresStore store{config, mapping};
+    auto const c = claim(store, 1);
+    std::vector<fila::Ack> acks(1);
+    store.extend(c.batch.tickets(), 1min, acks);
+    settle(store, c.batch.tickets(), fila::complete());
+    return box.get("SELECT string_agg(what, ', ' ORDER BY n) FROM {s}.writes");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "only a claim waits for no disk, and only where an owner tells it from the one that a crash undid") {
+    Sandbox box;
+    auto c = config(box, 1, box.role({"SET synchronous_commit = 'on'"}));
+    auto const mapping = tasks(box.name("tasks"));
+    SECTION("with an owner") {
+        CHECK(synced(box, c, mapping.owner("owner")) == "processing off, processing on, completed on");
+    }
+    SECTION("with a counted fence alone") {
+        CHECK(synced(box, c, mapping) == "processing on, processing on, completed on");
+    }
+    SECTION("behind a pooler, where nobody hears of a crash") {
+        c.session = pg::Session::pooled;
+        CHECK(synced(box, c, mapping.owner("owner")) == "processing on, processing on, completed on");
+    }
+    SECTION("in a transaction, which is the settle's too") {
+        c.connections = 2;
+        CHECK(synced(box, c, mapping.owner("owner")) == "processing off, processing on, completed on");
+        box.run("UPDATE {s}.tasks SET status = 'pending'; TRUNCATE {s}.writes");
+        pg::PostgresStore store{c, mapping.owner("owner")};
+        auto transaction = store.begin();
+        REQUIRE(transaction);
+        auto const taken = claim(*transaction, 1);
+        settle(*transaction, taken.batch.tickets(), fila::complete());
+        transaction->commit();
+        CHECK(box.get("SELECT what FROM {s}.writes") == "completed on");
+    }
+}
+
 TEST_CASE("case 16: a claimed row without a lease is rescued") {
     Sandbox box;
     create_tasks(box, 1);

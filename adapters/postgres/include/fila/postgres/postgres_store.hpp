@@ -66,7 +66,12 @@ struct Driver {
     static constexpr bool one_writer = false;
     static constexpr bool sorts = true;
 
-    static Dialect dialect(Config const&) { return postgres_dialect(); }
+    static Dialect dialect(Config const& config) {
+        auto dialect = postgres_dialect();
+        // Behind a pooler nobody hears that the server crashed and may have forgotten claims.
+        if (config.session == Session::pooled) dialect.unsynced.clear();
+        return dialect;
+    }
     static std::size_t connections(Config const& config) { return config.connections; }
     static std::chrono::milliseconds patience(Config const& config) { return config.patience; }
     static void examine(Connection& connection, Examination& seen) {
