@@ -82,8 +82,8 @@ class Contestants:
     def drain(self, table, **options):
         return self.ours("bench_postgres", do="drain", conninfo=self.conninfo, table=table, **options)
 
-    def pgbench_script(self, table, batch):
-        """What the store sends, as pgbench sends it: claim, then settle. The rows come back as two arrays."""
+    def statements(self, table):
+        """What the store sends, as a function of a statement's name and its parameters' values."""
         statements = json.loads(run([self.build / "bench_postgres", "do=sql", f"table={table}"]))
 
         def bound(name, values):
@@ -91,7 +91,11 @@ class Contestants:
             for place, parameter in reversed(list(enumerate(parameters, 1))):
                 text = text.replace(f"${place}::", values[parameter] + "::")
             return text.replace("\n", " ")
+        return bound
 
+    def leased_script(self, table, batch):
+        """Claim, then settle. The rows come back as two arrays."""
+        bound = self.statements(table)
         owner = {"owner": "'pgbench'"}
         claim = bound("claim", {"n": str(batch), "lease": "300000000", **owner})
         column = "payload" if table == "jobs" else "payee"
@@ -103,12 +107,18 @@ class Contestants:
                   "delay": f"array_fill(NULL::bigint, ARRAY[{batch}])",
                   "error": f"array_fill(NULL::text, ARRAY[{batch}])"}
         settle = bound("erase" if table == "jobs" else "settle", {"k": ":ids", "fence": ":fences", **owner, **filled})
-        script = self.out / f"pgbench_{table}_{batch}.sql"
-        script.write_text(f"{claim} \\gset\n{settle};\n")
-        return script
+        return f"{claim} \\gset\n{settle};\n"
 
-    def pgbench(self, table, batch, clients, rows):
-        script = self.pgbench_script(table, batch)
+    def transaction_script(self, table):
+        """Lock a row, settle it, commit."""
+        bound, guard = self.statements(table), {"guard": "'pgbench'"}
+        take = bound("take", {"n": "1", **guard})
+        settle = bound("erase_taken", {"k": "ARRAY[:id]", "fence": "ARRAY[:fence]", **guard})
+        return f"BEGIN;\n{take} \\gset\n{settle};\nCOMMIT;\n"
+
+    def pgbench(self, table, batch, clients, rows, transaction=False):
+        script = self.out / f"pgbench_{table}_{batch}{'_transaction' if transaction else ''}.sql"
+        script.write_text(self.transaction_script(table) if transaction else self.leased_script(table, batch))
         # Not quite to the end: the last claims would find less than a batch.
         each = rows // batch // clients * 95 // 100
         text = run([needs("pgbench"), "-n", "-M", "prepared", "-j", "2", "-c", clients, "-t", each, "-f", script,
