@@ -50,6 +50,9 @@ fila_mutant(cursor_is_not_kept detail/claimer.hpp
 fila_mutant(own_row_runs_beside_itself detail/claimer.hpp
     "handed_out_ += n - set_aside_our_own(now);"
     "handed_out_ += n;")
+fila_mutant(forgotten_claim_runs_beside_itself detail/flight.hpp
+    "run_out(now) || era != newer.era;"
+    "run_out(now) || newer.era < era;")
 fila_mutant(rescue_is_not_repeated detail/claimer.hpp
     "later(clock().now(), std::min(pace().interval, ledger_.parts.strategy.beat()));"
     "TimePoint::max();")

@@ -40,6 +40,7 @@ void sweep(char const* name) {
     CHECK(t.faults > 0);
     CHECK(t.reruns > 0);
     CHECK(t.abandoned > 0);
+    CHECK((t.forgotten > 0) == Strategy::shared);  // an open transaction is no claim that could be undone
 }
 
 }  // namespace

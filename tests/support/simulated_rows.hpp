@@ -22,12 +22,13 @@ using SimulatedTable = fila::MemoryStore<int, fila::ManualClock>;
 
 struct Totals {
     std::uint64_t seeds = 0, steps = 0, runs = 0, reruns = 0, crashes = 0, faults = 0, lost = 0,
-                  abandoned = 0;
+                  abandoned = 0, forgotten = 0;
 
     friend std::ostream& operator<<(std::ostream& out, Totals const& t) {
         return out << t.seeds << " seeds, " << t.steps << " steps, " << t.runs << " runs, " << t.reruns
                    << " reruns, " << t.crashes << " crashes, " << t.faults << " lost requests and answers, "
-                   << t.lost << " settles refused, " << t.abandoned << " rows abandoned";
+                   << t.lost << " settles refused, " << t.abandoned << " rows abandoned, " << t.forgotten
+                   << " claims forgotten";
     }
 };
 
@@ -125,6 +126,7 @@ std::string simulate(std::uint64_t seed, Totals& totals, Wrap wrap) {
     auto const& seen = world.audit().totals();
     ++totals.seeds, totals.steps += sim.steps(), totals.lost += seen.lost, totals.faults += seen.faults;
     totals.crashes += world.crashes(), totals.abandoned += world.abandoned();
+    totals.forgotten += seen.forgotten;
     return world.why();
 }
 template <class Strategy>

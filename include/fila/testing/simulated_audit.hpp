@@ -32,7 +32,7 @@ public:
     /// What happened in one world.
     struct Totals {
         /// Rows, each time that it happened; `faults` are requests and answers that got lost.
-        std::uint64_t claims = 0, applied = 0, lost = 0, rescued = 0, faults = 0;
+        std::uint64_t claims = 0, applied = 0, lost = 0, rescued = 0, forgotten = 0, faults = 0;
     };
 
     /// `leased`: else it is locked by a transaction.
@@ -85,6 +85,11 @@ public:
     /// An open transaction ended without a word on the row.
     void let_go(Key const& key, int machine) {
         if (auto& r = rows_[key]; r.owner == machine) r.owner = 0;
+    }
+    /// The table does not know of the claim any more, and nobody had settled the row.
+    void forgotten(Key const& key) {
+        rows_[key].owner = 0;
+        ++totals_.forgotten;
     }
     /// A settle was refused.
     void lost() { ++totals_.lost; }

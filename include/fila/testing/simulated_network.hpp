@@ -5,6 +5,8 @@
 #include <fila/testing/simulated_audit.hpp>
 #include <fila/testing/simulation.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -62,6 +64,27 @@ public:
         late_.pop_back();
         request();
     }
+    /// The server crashes, and comes back without the claims that it had not written to its disk: their rows are
+    /// pending. What was on its way never arrives.
+    void crash() {
+        ++era_;
+        late_.clear();
+        std::vector<settlement_t<Table>> undone;
+        for (auto const& ticket : unwritten_) undone.push_back({ticket, release(), nullptr});
+        std::vector<Ack> acks(undone.size(), Ack::lost);
+        table_.settle(undone, acks);
+        for (std::size_t i = 0; i < undone.size(); ++i)
+            if (acks[i] == Ack::applied) audit_.forgotten(undone[i].ticket.key);
+        unwritten_.clear();
+    }
+    /// How often it has crashed.
+    [[nodiscard]] std::uint64_t era() const noexcept { return era_; }
+    /// A claim waits for no disk.
+    void not_yet_on_disk(batch_t<Table> const& rows) {
+        unwritten_.insert(unwritten_.end(), rows.tickets().begin(), rows.tickets().end());
+    }
+    /// A settle does, and takes along what was before it.
+    void on_disk() noexcept { unwritten_.clear(); }
     /// Whether nothing is on its way.
     [[nodiscard]] bool quiet() const noexcept { return late_.empty(); }
 
@@ -80,6 +103,8 @@ private:
     Table& table_;
     Audit audit_;
     unsigned fault_one_in_ = 0;
+    std::uint64_t era_ = 0;
+    std::vector<ticket_t<Table>> unwritten_;
     std::vector<std::function<void()>> late_;
 };
 

@@ -35,8 +35,10 @@ public:
 
     ClaimResult<cursor_type> claim(ClaimRequest<cursor_type> const& request, batch_t<Table>& out) {
         auto const apply = [network = network_, machine = machine_](auto const& asked, batch_t<Table>& rows) {
-            auto const result = network->table().claim(asked, rows);
+            auto result = network->table().claim(asked, rows);
             network->claimed(rows, asked.limit, machine, asked.lease, true);
+            network->not_yet_on_disk(rows);
+            result.era = network->era();
             return result;
         };
         network_->before("claim", [apply, request] {
@@ -51,6 +53,7 @@ public:
         for (auto const& s : settlements) network_->audit().ran(s.ticket.key, machine_);
         auto const apply = [network = network_, machine = machine_](auto said, std::span<Ack> answers) {
             network->table().settle(said, answers);
+            network->on_disk();
             for (std::size_t i = 0; i < said.size(); ++i) {
                 if (answers[i] == Ack::applied)
                     network->audit().settled(said[i].ticket, machine, network->now(), said[i].outcome);

@@ -19,8 +19,9 @@
 // world is *calm*: there lanes are never late for a heartbeat, whatever the handlers take; nothing fails, and so no
 // lease may be lost, since else every lost lease could be excused. In the others a machine may die between any two
 // steps and another take its place; stand still for longer than its lease; see its clock jump ahead; handlers may
-// hang for many leases; requests and answers are lost, before and after their effect, or arrive late. Every machine
-// is stopped at some moment, and may have a hard stop. Then the faults cease and one more machine has to finish all that is open.
+// hang for many leases; requests and answers are lost, before and after their effect, or arrive late; the table's
+// server may crash, and have forgotten the latest claims. Every machine is stopped at some moment, and may have a hard
+// stop. Then the faults cease and one more machine has to finish all that is open.
 //
 // What is checked, from outside the table: no row is claimed under a live lease; no settle and no extend is applied
 // for anybody but the owner; a fence is never used twice; each row is finished exactly once and none is missing, at
@@ -182,6 +183,7 @@ private:
     template <class Make>
     void happen(Machines<Make>& machines) {
         if (simulation_.chance(8)) network_.arrive();
+        if (simulation_.chance(300)) network_.crash();
         if (!simulation_.chance(100)) return;
         auto const which =
             std::next(machines.begin(), static_cast<std::ptrdiff_t>(simulation_.below(machines.size())));
