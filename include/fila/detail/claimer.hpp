@@ -77,10 +77,10 @@ private:
         return hand_.holds_chunk() || !hand_.slow() ? Step{Step::again} : Step{Step::idle, now};
     }
     /// The caller runs chunks itself where nobody else does, or where they are measured to be cheap. But none
-    /// may hang here: there would be no more claims.
+    /// may hang here, there would be no more claims; and one that ends with a commit waits for a disk.
     [[nodiscard]] bool runs_chunks() const noexcept {
         if (ledger_.pool.empty() || ledger_.refused()) return true;
-        return ledger_.meter.cheap() && !ledger_.limited();
+        return L::shared && ledger_.meter.cheap() && !ledger_.limited();
     }
     /// Not before, after faults: of the store's verbs here, of commits in the workers' hands.
     [[nodiscard]] TimePoint claims_from() const noexcept {
