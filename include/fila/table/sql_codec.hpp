@@ -47,6 +47,8 @@ struct ValueLess {
     }
     template <std::same_as<Value> V>
     [[nodiscard]] bool operator()(V const& a, V const& b) const noexcept {
+        if (auto const *i = std::get_if<std::int64_t>(&a), *j = std::get_if<std::int64_t>(&b); i && j)
+            return *i < *j;
         if (rank(a) != rank(b)) return rank(a) < rank(b);
         if (a.index() != b.index()) return number(a) < number(b);
         return a < b;
@@ -143,11 +145,15 @@ public:
         bind_cursor(request.after, bindings);
         std::vector<Read> rows;
         c.run(statement, bindings, [&](auto const& record) { rows.push_back(read(record)); });
-        if constexpr (!sorted)
-            std::sort(rows.begin(), rows.end(), [](Read const& a, Read const& b) {
+        if constexpr (!sorted) {
+            auto const before = [](Read const& a, Read const& b) {
                 return std::lexicographical_compare(a.at.begin(), a.at.end(), b.at.begin(), b.at.end(),
                                                     ValueLess{});
-            });
+            };
+            // Rows are heavy to move, and come in order more often than not.
+            if (!std::is_sorted(rows.begin(), rows.end(), before))
+                std::sort(rows.begin(), rows.end(), before);
+        }
         ClaimResult<cursor_type> result{request.after,
                                         rows.size() < request.limit ? Supply::dry : Supply::more};
         if (!rows.empty()) {

@@ -191,7 +191,7 @@ private:
         sqlite3* db = nullptr;
         int const create = config_.create ? SQLITE_OPEN_CREATE : 0;
         int const code = sqlite3_open_v2(config_.file.c_str(), &db,
-                                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | create, nullptr);
+                                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
         db_.reset(db);
         if (code != SQLITE_OK) {
             auto what = "cannot open \"" + config_.file + "\"";

@@ -20,8 +20,8 @@ namespace fila::inline v1::sqlite {
 /// SQLite's columns hold anything: a value of another kind than asked throws, and only its row fails.
 class Field {
 public:
-    /// Of the row at which the statement stands; `column` counts from 0.
-    Field(sqlite3_stmt* statement, int column) noexcept : statement_{statement}, column_{column} {}
+    /// Of the row at which the statement stands; `column` counts from 0. Nobody else may use the connection.
+    Field(sqlite3_stmt* statement, int column) noexcept : value_{sqlite3_column_value(statement, column)} {}
 
     [[nodiscard]] bool null() const { return type() == SQLITE_NULL; }
 
@@ -58,23 +58,23 @@ public:
     }
 
 private:
-    [[nodiscard]] int type() const { return sqlite3_column_type(statement_, column_); }
+    [[nodiscard]] int type() const { return sqlite3_value_type(value_); }
     [[nodiscard]] std::int64_t integer() const {
         if (type() != SQLITE_INTEGER) throw std::invalid_argument("not an integer");
-        return sqlite3_column_int64(statement_, column_);
+        return sqlite3_value_int64(value_);
     }
     [[nodiscard]] double real() const {
         if (type() != SQLITE_FLOAT && type() != SQLITE_INTEGER) throw std::invalid_argument("not a number");
-        return sqlite3_column_double(statement_, column_);
+        return sqlite3_value_double(value_);
     }
     [[nodiscard]] std::string text() const {
-        auto const* data = reinterpret_cast<char const*>(sqlite3_column_text(statement_, column_));
+        auto const* data = reinterpret_cast<char const*>(sqlite3_value_text(value_));
         return {data != nullptr ? data : "", size()};
     }
     [[nodiscard]] Bytes bytes() const {
         if (type() != SQLITE_BLOB && type() != SQLITE_TEXT)
             throw std::invalid_argument("neither bytes nor text");
-        auto const* data = static_cast<std::byte const*>(sqlite3_column_blob(statement_, column_));
+        auto const* data = static_cast<std::byte const*>(sqlite3_value_blob(value_));
         auto const n = size();
         return n == 0 ? Bytes{} : Bytes(data, data + n);
     }
@@ -93,12 +93,9 @@ private:
         return uuid;
     }
     /// After the call that fetched the data: it may convert.
-    [[nodiscard]] std::size_t size() const {
-        return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column_));
-    }
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(sqlite3_value_bytes(value_)); }
 
-    sqlite3_stmt* statement_;
-    int column_;
+    sqlite3_value* value_;  // looked up once: each sqlite3_column_… would do it again
 };
 
 /// The row at which a statement stands: `record[i]` is a Field.
