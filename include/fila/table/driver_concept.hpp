@@ -17,7 +17,7 @@
 // |---|---|---|
 // | `Connection(config)` | | opens and prepares the session; throws ConfigError or Error |
 // | `c.run(statement, bindings, on_row)` | | outside `begin` the statement is a transaction of its own |
-// | `c.run_rows(statement, bindings, rows, on_row)` | | many rows. PostgreSQL: each column an array. SQLite: once a row, with `:i` the row's place from 1, in one transaction if none is open |
+// | `c.run_rows(statement, bindings, rows, on_row)` | | many rows. PostgreSQL: each column an array. SQLite: once a row, with `:i` the row's place from 1, or INSERTs of many of them, in one transaction if none is open |
 // | `c.begin()` `c.commit()` | | a write transaction, which may be opened together with its first statement; commit throws if the transaction that `begin` opened is no longer the open one |
 // | `c.finish(statement, bindings, rows)` | `bool` | optional: runs a statement that fails where it touches no row (Dialect::or_raise) and commits, in one round trip. False: it touched none, and nothing is or can be committed. Throws as `run_rows` and `commit` do; after a throw `rollback_to_savepoint` may find no way back |
 // | `c.can_finish()` | `bool` | noexcept; with `finish`: whether it saves anything here, and is to be called |

@@ -5,8 +5,9 @@
 // order and never deadlock. The join is written so that the planner has one way, a lookup by key for each row
 // that was sent: an array of one key can neither be hashed nor merged, and what a subquery asks is no reason
 // to begin with the table, or with a partial index on the status. SQLite saves no round trips that way and
-// runs the statement once a row: {o}word is o.word there and :word here. It says whether the row was touched without a
-// RETURNING, which would make a temporary table each time: that takes as long as the write.
+// runs the statement once a row: {o}word is o.word there and :word here. (What ends with VALUES (…), its driver makes an
+// INSERT of many rows of.) It says whether the row was touched without a RETURNING, which would make a temporary table
+// each time: that takes as long as the write.
 #pragma once
 
 #include <fila/table/statement.hpp>

@@ -8,7 +8,7 @@
 
 #include <fila/sqlite/sqlite_catalogue.hpp>
 #include <fila/sqlite/sqlite_config.hpp>
-#include <fila/sqlite/sqlite_statement.hpp>
+#include <fila/sqlite/sqlite_prepared.hpp>
 #include <fila/table/statement.hpp>
 
 #include <sqlite3.h>
@@ -57,12 +57,13 @@ public:
         guarded([&] {
             require_in_place();
             Rows const none;
-            detail::Running running{handle(), prepared(statement)};
+            detail::Running running{handle(), prepared(statement).get()};
             detail::Binder{statement, bindings, none}(running, 0);
             running.step(on_row);
         });
     }
-    /// No round trips are saved by arrays here: the same statement once a row, in one transaction.
+    /// No round trips are saved by arrays here: the same statement once a row, in one transaction. An INSERT is run
+    /// for many rows at once, and says how many it made, not which.
     template <class F>
     void run_rows(Statement const& statement, Bindings const& bindings, Rows const& rows, F on_row) {
         guarded([&] {
@@ -71,12 +72,14 @@ public:
             if (own) begin();
             try {
                 detail::Binder const bind{statement, bindings, rows};
-                auto* const reused = prepared(statement);
-                for (std::size_t i = 0; i < rows.size(); ++i) {
-                    detail::Running running{handle(), reused};
-                    bind(running, i);
-                    running.step_row(i, on_row);
-                }
+                auto& reused = prepared(statement);
+                auto const again = [this] {
+                    if (!rollback()) return false;
+                    begin();
+                    return true;
+                };
+                auto const done = own ? reused.run_many(statement, bind, rows.size(), on_row, again) : 0;
+                reused.run_each(bind, done, rows.size(), on_row);
                 if (own) commit();
             } catch (...) {
                 if (own) (void)rollback();
@@ -256,12 +259,12 @@ private:
     void use_log_again() const noexcept {
         sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     }
-    sqlite3_stmt* prepared(Statement const& statement) {
+    detail::Prepared& prepared(Statement const& statement) {
         auto const known = prepared_.find(statement.text);
-        if (known != prepared_.end()) return known->second.get();
-        detail::StatementPtr fresh{detail::prepare(handle(), statement.text, SQLITE_PREPARE_PERSISTENT)};
+        if (known != prepared_.end()) return known->second;
+        detail::Prepared fresh{handle(), statement, true};
         detail::check_parameters(fresh.get(), statement);
-        return prepared_.emplace(statement.text, std::move(fresh)).first->second.get();
+        return prepared_.emplace(statement.text, std::move(fresh)).first->second;
     }
 
     /// Doubles up to about ten milliseconds, and scatters: processes that wait together must not wake
@@ -288,7 +291,7 @@ private:
     Config config_;
     std::minstd_rand jitter_;
     std::unique_ptr<sqlite3, Close> db_;
-    std::unordered_map<std::string, detail::StatementPtr> prepared_;
+    std::unordered_map<std::string, detail::Prepared> prepared_;
     std::chrono::steady_clock::time_point busy_since_{};
     std::uint64_t ended_ = 0, begun_at_ = 0;
     bool marked_ = false, lost_ = false;
@@ -307,13 +310,18 @@ public:
         bool const own = sqlite3_get_autocommit(db_) != 0;
         detail::execute(db_, own ? "BEGIN IMMEDIATE" : "SAVEPOINT fila_borrowed", "beginning to enqueue");
         try {
-            detail::StatementPtr const prepared{detail::prepare(db_, statement.text, 0)};
             detail::Binder const bind{statement, bindings, rows};
-            for (std::size_t i = 0; i < rows.size(); ++i) {
-                detail::Running running{db_, prepared.get()};
-                bind(running, i);
-                running.step_row(i, on_row);
-            }
+            detail::Prepared prepared{db_, statement, false};
+            auto const again = [&] {
+                if (!own)
+                    return sqlite3_exec(db_, "ROLLBACK TO fila_borrowed", nullptr, nullptr, nullptr) ==
+                           SQLITE_OK;
+                sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);  // a trigger may have done so
+                detail::execute(db_, "BEGIN IMMEDIATE", "beginning to enqueue");
+                return true;
+            };
+            auto const done = prepared.run_many(statement, bind, rows.size(), on_row, again);
+            prepared.run_each(bind, done, rows.size(), on_row);
             detail::execute(db_, own ? "COMMIT" : "RELEASE fila_borrowed", "ending to enqueue", own);
         } catch (...) {
             sqlite3_exec(db_, own ? "ROLLBACK" : "ROLLBACK TO fila_borrowed; RELEASE fila_borrowed", nullptr,

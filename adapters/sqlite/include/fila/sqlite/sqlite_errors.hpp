@@ -40,6 +40,10 @@ namespace fila::inline v1::sqlite {
             return false;
     }
 }
+/// Whether a constraint or a trigger refused what was written.
+[[nodiscard]] inline bool is_conflict(Error const& e) {
+    return !e.code().empty() && (std::stoi(e.code()) & 0xff) == SQLITE_CONSTRAINT;
+}
 /// What a person can do, to be put behind the message; may be empty.
 [[nodiscard]] constexpr std::string_view advice(int code) noexcept {
     if (code == SQLITE_READONLY_DBMOVED)

@@ -96,8 +96,9 @@ public:
         sources_.reserve(statement.parameters.size());
         for (auto const& name : statement.parameters) sources_.push_back(source(name, bindings));
     }
-    void operator()(Running& running, std::size_t row) const {
-        int place = 0;
+    /// `before`: parameters of the rows before it in the same statement.
+    void operator()(Running& running, std::size_t row, std::size_t before = 0) const {
+        auto place = static_cast<int>(before);
         for (auto const& source : sources_) {
             ++place;
             if (source.column != none)
