@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 
-from contestants import Absent
+from contestants import Absent, LeftOut
 from scenario import Goal, Scenario
 from server_suites import ServerSuites
 
@@ -228,6 +228,8 @@ class Bench(ServerSuites):
                 try:
                     runs[who].append(contestant())
                 except Absent as reason:
+                    if self.quick and not isinstance(reason, LeftOut):
+                        raise
                     absent[who] = str(reason)
         if not scenario.more:
             return [self.compared(scenario.name, scenario.unit, scenario.pairs(), runs, absent)]
@@ -321,7 +323,8 @@ def main():
     parser.add_argument("--build", required=True, help="where the programs are")
     parser.add_argument("--out", required=True, help="where results go")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="one round of little, without peers: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="one round of little, without peers: to see that it runs; fails if "
+                        "something of it does not")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=" ".join(SUITES))
     arguments = parser.parse_args()
     for suite in arguments.suites:

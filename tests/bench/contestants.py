@@ -39,6 +39,13 @@ class Absent(Exception):
     """A contestant that this machine cannot have, with the reason."""
 
 
+class LeftOut(Absent):
+    """A peer, when it is only to be seen that the rest runs."""
+
+    def __init__(self):
+        super().__init__("left out by --quick")
+
+
 def run(command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
@@ -128,7 +135,7 @@ class Contestants:
     def pool(self, name, **options):
         """A C++ peer: there if the compiler found its headers."""
         if self.quick:
-            raise Absent("left out by --quick")
+            raise LeftOut
         if name not in json.loads(run([self.build / "pools", "do=list"])):
             raise Absent("its headers are not on this machine, nor in CMAKE_INCLUDE_PATH")
         return self.ours("pools", do=name, **options)
@@ -157,7 +164,7 @@ class Contestants:
 
     def command(self, name, program):
         if self.quick:
-            raise Absent("left out by --quick")
+            raise LeftOut
         if name not in self.installed:
             try:
                 make = self.npm if name in NPM else self.pypi if name in PYPI else self.go_modules

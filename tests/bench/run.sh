@@ -9,8 +9,8 @@
 # Builds with -O2 in build/bench, starts a PostgreSQL of its own that syncs to disk, runs each pair by turns, and prints
 # tables of medians and ratios; build/bench/results has them as JSON and as plots. Peers are installed by name (npm, PyPI,
 # Go modules) into build/bench when a suite first asks for them; those that the machine cannot have are named as absent.
-# --quick is one round of little, without peers. Another load on the machine makes the figures worthless: the ratios of
-# one run are what can be compared.
+# --quick is one round of little, without peers, to see that everything runs: it fails if something does not, whatever the
+# figures. Another load on the machine makes them worthless: the ratios of one run are what can be compared.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -39,7 +39,7 @@ fi
 build=build/bench
 mkdir -p $build
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS="-O2 -DNDEBUG" -DFILA_BUILD_TESTS=OFF \
-    -DFILA_BUILD_EXAMPLES=OFF -DFILA_BUILD_BENCHMARKS=ON >$build.log 2>&1 || { cat $build.log; exit 1; }
+    -DFILA_WITH_TESTING=OFF -DFILA_BUILD_EXAMPLES=OFF -DFILA_BUILD_BENCHMARKS=ON >$build.log 2>&1 || { cat $build.log; exit 1; }
 cmake --build $build --target benchmarks >>$build.log 2>&1 || { tail -n 40 $build.log; exit 1; }
 
 # The distribution's own, which has its packages, before any other in the PATH.
