@@ -46,7 +46,7 @@ cmake --build $build --target benchmarks >>$build.log 2>&1 || { tail -n 40 $buil
 python=$(command -v /usr/bin/python3 || command -v python3)
 # Counts what statements cost, for the suite that asks for it. A server without the library would not start with it, so
 # the one that is asked is the one that is started.
-bin=${FILA_POSTGRES_BIN:-$(dirname "$(command -v initdb || echo "$(pg_config --bindir 2>/dev/null)/initdb")")}
+bin=${FILA_POSTGRES_BIN:-$(dirname "$(readlink -f "$(command -v initdb)" || echo "$(pg_config --bindir 2>/dev/null)/initdb")")}
 if [ -x "$bin/initdb" ] && [ -e "$("$bin/pg_config" --pkglibdir 2>/dev/null)/pg_stat_statements.so" ]; then
     export FILA_POSTGRES_BIN="$bin"
     statements="-c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track=none"
