@@ -100,10 +100,11 @@ public:
         auto const lease = detail::to_micros(request.lease);
         core_->lease.store(lease, std::memory_order_relaxed);
         auto const connection = core_->pool.acquire(Lane::shared);
+        auto const era = core_->pool.opened();  // before the claim: others may reconnect while it runs
         auto result = core_->codec.template fetch<D::sorts>(
             *connection, request.after.begun ? core_->sql.claim_after : core_->sql.claim,
             {{"lease", lease}, {"owner", core_->owner}}, request, out);
-        result.era = core_->pool.opened();
+        result.era = era;
         return result;
     }
     /// All of it or nothing. What the database refuses for its content (a value out of range, a status word
