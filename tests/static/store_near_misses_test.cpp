@@ -168,6 +168,19 @@ static_assert(fila::NotifyingStore<Notifying>);
 static_assert(!fila::NotifyingStore<Archetype> && !fila::NotifyingStore<SubscribesForEver>);
 static_assert(!fila::NotifyingStore<SubscribesTheWrongWay>);
 
+struct Immediate : Archetype {
+    static constexpr bool immediate = true;
+};
+struct NotImmediate : Archetype {
+    static constexpr bool immediate = false;
+};
+struct ImmediateOnly {
+    static constexpr bool immediate = true;
+};
+static_assert(fila::ImmediateStore<Immediate>);
+static_assert(!fila::ImmediateStore<Archetype> && !fila::ImmediateStore<NotImmediate>);
+static_assert(!fila::ImmediateStore<ImmediateOnly>);
+
 struct Enqueuing : Archetype {
     std::size_t enqueue(std::span<Row const>, fila::EnqueueOptions);
 };

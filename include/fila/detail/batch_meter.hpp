@@ -38,7 +38,15 @@ public:
     }
     [[nodiscard]] bool cheap() const noexcept { return cheap_.load(std::memory_order_relaxed); }
 
-    [[nodiscard]] std::size_t window() const noexcept { return window_; }
+    /// How many more rows may be in hand, and how many a claim should ask for at most.
+    struct Room {
+        std::size_t rows, batch;
+        /// While other rows wait to be started: no tiny claims.
+        [[nodiscard]] bool worth_a_claim() const noexcept { return rows * 2 >= batch; }
+    };
+    [[nodiscard]] Room room(std::size_t in_hand) const noexcept {
+        return {window_ > in_hand ? window_ - in_hand : 0, batch()};
+    }
     [[nodiscard]] std::size_t batch() const noexcept {
         if (!shared_) return 1;
         if (batch_) return batch_;

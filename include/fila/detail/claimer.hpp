@@ -178,7 +178,7 @@ private:
         auto const room = ledger_.room();
         if (room.rows == 0) return false;
         bool const busy = ledger_.work();
-        if (busy && room.rows * 2 < room.batch) return false;
+        if (busy && !room.worth_a_claim()) return false;
         auto const got = acquire(std::min(room.rows, room.batch));
         if (denied_ = got == 0; denied_) return false;
         if (busy && got * 2 < room.batch) return ledger_.parts.limiter.release(got), false;

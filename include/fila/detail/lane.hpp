@@ -27,6 +27,9 @@ public:
     /// called at any time, also for no reason.
     virtual Step step() noexcept = 0;
 
+    /// There is something for it to do: its thread is woken, or the caller does it, where that takes less.
+    virtual void rouse() noexcept { bell_->ring(); }
+
     [[nodiscard]] Bell& bell() noexcept { return *bell_; }
     /// Lanes that one thread steps by turns share its bell. Before anything runs.
     void share_bell(Lane& other) noexcept { bell_ = other.bell_; }

@@ -216,20 +216,13 @@ public:
         }
         return false;
     }
-    /// How many more rows may be in hand, and how many a claim should ask for at most.
-    struct Room {
-        std::size_t rows, batch;
-    };
-    [[nodiscard]] Room room() {
+    [[nodiscard]] BatchMeter::Room room() {
         std::lock_guard lock{mutex_};
-        auto const window = meter.window();
-        return {window > in_hand_ ? window - in_hand_ : 0, meter.batch()};
+        return meter.room(in_hand_);
     }
     [[nodiscard]] bool work() {
         std::lock_guard lock{mutex_};
-        for (auto* f : ready_)
-            if (f->untaken()) return true;
-        return false;
+        return any_untaken();
     }
     [[nodiscard]] std::size_t in_hand() {
         std::lock_guard lock{mutex_};
@@ -263,7 +256,7 @@ public:
     void finished(Chunk* c) {
         c->next = mailbox_.load(std::memory_order_relaxed);
         while (!mailbox_.compare_exchange_weak(c->next, c)) {}
-        settler->bell().ring();
+        settler->rouse();
     }
     [[nodiscard]] Chunk* empty_mailbox() noexcept { return mailbox_.exchange(nullptr); }
 
@@ -272,6 +265,7 @@ public:
     }
     void settled(List<Chunk*> const& chunks) {
         std::size_t n = 0;
+        bool of_use = false;
         {
             std::lock_guard lock{mutex_};
             for (auto* c : chunks) {
@@ -290,9 +284,10 @@ public:
             }
             in_hand_ -= n;
             meter.adapt();
+            of_use = meter.room(in_hand_).worth_a_claim() || !any_untaken();
         }
         parts.limiter.release(n);
-        claimer->bell().ring();
+        if (of_use) claimer->bell().ring();
     }
 
     /// A row was put off: nothing will ring when it comes due, so the claimer must know.
@@ -348,6 +343,11 @@ public:
     }
 
 private:
+    [[nodiscard]] bool any_untaken() const noexcept {
+        for (auto* f : ready_)
+            if (f->untaken()) return true;
+        return false;
+    }
     void ready_without(F* gone) noexcept {
         ready_.drop(gone);
         front_.store(ready_.empty() ? nullptr : ready_[0], std::memory_order_release);

@@ -19,6 +19,35 @@ public:
     explicit Settler(L& ledger) : Lane{"settler"}, ledger_{ledger} {}
 
     Step step() noexcept override {
+        if constexpr (ImmediateStore<S>)
+            return take_turns();
+        else
+            return advance();
+    }
+    /// A store that never waits is settled by whoever has finished rows, which takes less than to wake a thread.
+    /// One at a time; what the others bring, they leave to the one who is at it.
+    void rouse() noexcept override {
+        if constexpr (ImmediateStore<S>) {
+            auto const s = take_turns();
+            if (s.kind == Step::idle && s.until == TimePoint::max()) return;
+            // Only its own thread can wait until then, or end.
+            if (s.kind == Step::done) turns_.store(0);
+        }
+        bell().ring();
+    }
+
+private:
+    Step take_turns() noexcept {
+        if (turns_.fetch_add(1) > 0) return {Step::idle};
+        for (;;) {
+            auto const seen = turns_.load();
+            Step s{Step::again};
+            while (s.kind == Step::again) s = advance();
+            // When all is done the turn is kept: nobody begins a settle after the run.
+            if (s.kind == Step::done || turns_.fetch_sub(seen) == seen) return s;
+        }
+    }
+    Step advance() noexcept {
         try {
             switch (state_) {
                 case State::gather:
@@ -36,7 +65,6 @@ public:
         return {Step::again};
     }
 
-private:
     enum class State : std::uint8_t { gather, call, apply };
     struct Place {
         F* flight;
@@ -208,6 +236,7 @@ private:
     RowsSettled counts_;
     std::size_t unsettled_ = 0;
     TimePoint retry_at_ = TimePoint::min();
+    std::atomic<unsigned> turns_{0};  ///< those who are at it, and those who have left it to them
 };
 
 }  // namespace fila::inline v1::detail

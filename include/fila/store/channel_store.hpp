@@ -43,7 +43,8 @@ template <class T, Clock C = SystemClock>
 class ChannelStore {
 public:
     using row_type = std::conditional_t<std::copyable<T>, T, Lent<T>>;
-    using key_type = std::int64_t;  ///< from 1, in the order of the channel
+    using key_type = std::int64_t;           ///< from 1, in the order of the channel
+    static constexpr bool immediate = true;  ///< no verb waits
     /// Where a pass stands, and when it began: it takes only rows that were due then.
     struct cursor_type {
         std::optional<TimePoint> start;               ///< empty: the pass has not begun

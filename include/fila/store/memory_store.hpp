@@ -49,6 +49,7 @@ public:
     using key_type = std::int64_t;  ///< from 1, never used again
     using transaction_type = Transaction;
 
+    static constexpr bool immediate = true;  ///< no verb waits
     /// Where a pass stands, and when it began: it takes only rows that were due then.
     struct cursor_type {
         std::optional<TimePoint> start;               ///< empty: the pass has not begun

@@ -27,6 +27,7 @@
 // | TransactionalStore | `begin()` | InTransaction: writes and status commit together |
 // | ClosableStore | `closed()` | a supply that ends: `drain` and `run` end with it |
 // | NotifyingStore | `subscribe(wake)` | a new row starts at once, not at the next interval |
+// | ImmediateStore | `immediate` | rows are settled by whoever has finished them, and no thread is woken for it |
 // | EnqueuingStore | `enqueue(rows)` | rows can be put in |
 // | InspectableStore | `counts`, `dead_letters`, `redrive` | DrainUntil::nothing_open; tools for people |
 #pragma once
@@ -167,6 +168,11 @@ template <class S>
 concept NotifyingStore = requires(S& s, std::function<void()> wake) {
     { s.subscribe(std::move(wake)) } -> std::movable;
 };
+
+/// A store with  static constexpr bool immediate = true;  says that its verbs wait for nothing: no disk, no network,
+/// no other process.
+template <class S>
+concept ImmediateStore = Store<S> && S::immediate;
 
 /// How rows enter. A delay makes them due later; smaller priorities go first where the store orders by it.
 struct EnqueueOptions {
