@@ -6,6 +6,7 @@
 #include <fila/table/codec.hpp>
 #include <fila/table/columns.hpp>
 #include <fila/table/connection_pool.hpp>
+#include <fila/table/derived_names.hpp>
 #include <fila/table/dialect.hpp>
 #include <fila/table/doctor.hpp>
 #include <fila/table/doctor_limits.hpp>
@@ -16,6 +17,9 @@
 #include <fila/table/postgres_dialect.hpp>
 #include <fila/table/render.hpp>
 #include <fila/table/schema.hpp>
+#include <fila/table/split_schema.hpp>
+#include <fila/table/split_statements.hpp>
+#include <fila/table/split_words.hpp>
 #include <fila/table/sql_codec.hpp>
 #include <fila/table/sql_core.hpp>
 #include <fila/table/sql_cursor.hpp>
@@ -28,3 +32,4 @@
 #include <fila/table/table_name.hpp>
 #include <fila/table/values.hpp>
 #include <fila/table/verify.hpp>
+#include <fila/table/verify_beside.hpp>

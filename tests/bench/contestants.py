@@ -106,9 +106,10 @@ class Contestants:
         owner = {"owner": "'pgbench'"}
         claim = bound("claim", {"n": str(batch), "lease": "300000000", **owner})
         column = "payload" if table == "jobs" else "payee"
-        rows = (f"SELECT array_agg(id)::text AS ids, array_agg(fence)::text AS fences, sum(length({column})) "
-                "AS bytes FROM claimed")
-        claim = claim[:claim.index(" SELECT * FROM claimed")] + " " + rows
+        fence, after = ("fila_fence", 'SELECT "id", fila_fence') if table == "jobs" else ("fence", " SELECT * FROM claimed")
+        rows = f"SELECT array_agg(id)::text AS ids, array_agg({fence})::text AS fences, sum(length({column})) AS bytes "
+        claim, returned = claim.split(after)
+        claim += " " + rows + returned[returned.index("FROM (" if table == "jobs" else ""):].replace(" ORDER BY fila_fence", "")
         filled = {"word": f"array_fill('completed'::text, ARRAY[{batch}])",
                   "failure": f"array_fill(0, ARRAY[{batch}])",
                   "delay": f"array_fill(NULL::bigint, ARRAY[{batch}])",
@@ -120,7 +121,7 @@ class Contestants:
         """Lock a row, settle it, commit."""
         bound, guard = self.statements(table), {"guard": "'pgbench'"}
         take = bound("take", {"n": "1", **guard})
-        settle = bound("erase_taken", {"k": "ARRAY[:id]", "fence": "ARRAY[:fence]", **guard})
+        settle = bound("erase_taken", {"k": "ARRAY[:id]", "fence": "ARRAY[:fila_fence]", **guard})
         return f"BEGIN;\n{take} \\gset\n{settle};\nCOMMIT;\n"
 
     def pgbench(self, table, batch, clients, rows, transaction=False):

@@ -73,6 +73,8 @@ public:
     [[nodiscard]] virtual char const* store() const = 0;
     /// What the workers are told of the table.
     [[nodiscard]] virtual std::vector<std::string> worker_options() const = 0;
+    /// Of a row: that somebody has it.
+    [[nodiscard]] virtual std::string held() const { return "status = 'processing'"; }
     /// The log of runs: a file, unless the bed has better.
     virtual Runs runs() { return read_runs(scratch_.path() / "runs"); }
 
@@ -94,7 +96,7 @@ public:
     /// Rows that are some process's just now (leased only), but for each `except`-th.
     std::vector<std::string> in_hand(int except) {
         std::vector<std::string> keys;
-        for (auto const& row : query("SELECT id FROM {s}jobs WHERE status = 'processing' AND id % " +
+        for (auto const& row : query("SELECT id FROM {s}jobs WHERE " + held() + " AND id % " +
                                      std::to_string(except) + " <> 0"))
             keys.push_back(row[0]);
         return keys;
@@ -167,8 +169,11 @@ protected:
                time + " NOT NULL DEFAULT " + now +
                ", last_error text);"
                "CREATE INDEX next_jobs ON {s}jobs (due_at, id) WHERE status = 'pending';"
-               "CREATE INDEX stale_jobs ON {s}jobs (lease_until) WHERE status = 'processing';"
-               "CREATE TABLE {s}settles (key bigint, run bigint, attempt integer, fence bigint, status text);"
+               "CREATE INDEX stale_jobs ON {s}jobs (lease_until) WHERE status = 'processing';" +
+               logs();
+    }
+    static std::string logs() {
+        return "CREATE TABLE {s}settles (key bigint, run bigint, attempt integer, fence bigint, status text);"
                "CREATE TABLE {s}effects (key bigint, run bigint);";
     }
 

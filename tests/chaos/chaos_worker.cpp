@@ -2,6 +2,7 @@
 // A daemon over the table of a test, to be killed, stopped and cut off:  chaos_worker NAME=VALUE…
 //
 //   store=postgres|sqlite  where=CONNINFO|FILE  table=NAME   the queue
+//   layout=one|split                                           of the table in PostgreSQL
 //   strategy=leased|in-transaction  lease=MS  workers=N       how it is drained
 //   work=MS-MS  fail=N                                         how long handlers take; one in N fails at first
 //   runs=FILE | runs_conninfo=CONNINFO runs_table=NAME         the log of runs
@@ -139,13 +140,17 @@ int serve(Options const& options, std::stop_token const& stop) {
             table};
         return serve(options, store, *log, stop);
     }
-    fila::postgres::PostgresStore store{
-        fila::postgres::Config{.conninfo = options.text("where"),
-                               .connections = static_cast<std::size_t>(options.number("workers", 4)),
-                               .statement_timeout = options.time("statement_timeout", 30'000),
-                               .lock_timeout = options.time("lock_timeout", 10'000),
-                               .network_timeout = options.time("network_timeout", 5'000)},
-        table};
+    fila::postgres::Config const config{.conninfo = options.text("where"),
+                                        .connections = static_cast<std::size_t>(options.number("workers", 4)),
+                                        .statement_timeout = options.time("statement_timeout", 30'000),
+                                        .lock_timeout = options.time("lock_timeout", 10'000),
+                                        .network_timeout = options.time("network_timeout", 5'000)};
+    if (options.text("layout", "one") == "split") {
+        fila::postgres::PostgresStore store{
+            config, fila_chaos::split_chaos_jobs(std::string_view{options.text("table")})};
+        return serve(options, store, *log, stop);
+    }
+    fila::postgres::PostgresStore store{config, table};
     return serve(options, store, *log, stop);
 }
 

@@ -7,8 +7,8 @@ using namespace fila_chaos;
 
 namespace {
 
-void kill_workers(Strategy strategy) {
-    PostgresBed bed;
+void kill_workers(Strategy strategy, Layout layout = Layout::one_table) {
+    PostgresBed bed{fila_test::conninfo(), RunsIn::table, layout};
     Ordeal ordeal{"SIGKILL of random workers", bed, strategy, {.processes = 3}};
     while (ordeal.goes_on()) {
         pause(ordeal.fleet().some_ms(50, 300));
@@ -20,8 +20,8 @@ void kill_workers(Strategy strategy) {
 }
 
 /// It wakes up while its rows run elsewhere, or after that.
-void stop_and_continue(Strategy strategy) {
-    PostgresBed bed;
+void stop_and_continue(Strategy strategy, Layout layout = Layout::one_table) {
+    PostgresBed bed{fila_test::conninfo(), RunsIn::table, layout};
     Ordeal ordeal{"SIGSTOP for longer than the lease, SIGCONT",
                   bed,
                   strategy,
@@ -67,11 +67,21 @@ void terminate_workers(Strategy strategy) {
 TEST_CASE("case 15: random workers are killed again and again: no row is lost or settled twice, leased") {
     kill_workers(Strategy::leased);
 }
+TEST_CASE("case 15: random workers of a split table are killed: no row is lost or settled twice, leased") {
+    kill_workers(Strategy::leased, Layout::split);
+}
+TEST_CASE("random workers of a split table are killed: effects and statuses agree, in transactions") {
+    kill_workers(Strategy::in_transaction, Layout::split);
+}
 TEST_CASE("random workers are killed again and again: effects and statuses agree, in transactions") {
     kill_workers(Strategy::in_transaction);
 }
 TEST_CASE("case 27: a worker stopped for longer than its lease is told and refused, leased") {
     stop_and_continue(Strategy::leased);
+}
+TEST_CASE(
+    "case 27: a worker of a split table stopped for longer than its lease is told and refused, leased") {
+    stop_and_continue(Strategy::leased, Layout::split);
 }
 TEST_CASE("a worker stopped for long keeps its rows while its connections live, in transactions") {
     stop_and_continue(Strategy::in_transaction);

@@ -7,9 +7,9 @@ using namespace fila_chaos;
 
 namespace {
 
-void crash_server(Strategy strategy) {
+void crash_server(Strategy strategy, Layout layout = Layout::one_table) {
     BreakableServer server;
-    PostgresBed bed{server.conninfo(), RunsIn::file};
+    PostgresBed bed{server.conninfo(), RunsIn::file, layout};
     Ordeal ordeal{"server stop -m immediate, restart", bed, strategy};
     while (ordeal.goes_on()) {
         pause(ordeal.fleet().some_ms(200, 600));
@@ -18,12 +18,13 @@ void crash_server(Strategy strategy) {
         server.boot();
     }
     ordeal.ceased();
-    ordeal.finish();
+    ordeal.finish(layout == Layout::split);
     CHECK(ordeal.totals()["errors"] > 0);
+    if (layout == Layout::split) CHECK(bed.number("SELECT count(*) FROM {s}jobs_ready") == 0);
 }
 
-void terminate_backends(Strategy strategy) {
-    PostgresBed bed;
+void terminate_backends(Strategy strategy, Layout layout = Layout::one_table) {
+    PostgresBed bed{fila_test::conninfo(), RunsIn::table, layout};
     Ordeal ordeal{"pg_terminate_backend in a stream", bed, strategy, {.processes = 3}};
     int killed = 0;
     while (ordeal.goes_on()) {
@@ -119,11 +120,17 @@ void read_only(Strategy strategy) {
 TEST_CASE("case 76, 78: the server crashes and starts again, several times, leased") {
     crash_server(Strategy::leased);
 }
+TEST_CASE("case 76, 78: the server of a split table crashes and starts again, several times, leased") {
+    crash_server(Strategy::leased, Layout::split);
+}
 TEST_CASE("case 76, 78: the server crashes and starts again, several times, in transactions") {
     crash_server(Strategy::in_transaction);
 }
 TEST_CASE("case 28, 79: backends are terminated in a stream, leased") {
     terminate_backends(Strategy::leased);
+}
+TEST_CASE("case 28, 79: backends of a split table's workers are terminated in a stream, leased") {
+    terminate_backends(Strategy::leased, Layout::split);
 }
 TEST_CASE("case 86, 87: backends are terminated in a stream, in transactions") {
     terminate_backends(Strategy::in_transaction);

@@ -6,6 +6,8 @@
 // also: fila::table<Row>: Row must be default constructible and movable: it is filled column by column
 // expect: fila::table<Row>: say which column is the key: .key("id", &Row::id)
 // also: fila::table<Row>: say which column holds the status: .status("status")
+// expect: fila::table<Row>: .split() wants .lease_until(…), .fence(…) and .owner(…)
+// also: fila::table<Row>: .split() takes no .where(…): what waits has no other columns
 #include <fila/table.hpp>
 
 #include <cstdint>
@@ -41,6 +43,12 @@ constexpr auto fixed = fila::table<Fixed>("t");
 #elif FILA_EXPECT_ERROR == 2
 constexpr auto empty = fila::table<Row>("t");
 static_assert(fila::detail::check_table<decltype(empty)>());
+#elif FILA_EXPECT_ERROR == 3
+constexpr auto unleased = whole.where("weight > 1").split();
+static_assert(fila::detail::check_table<decltype(unleased)>());
+#else
+constexpr auto split = whole.lease_until("until").fence("fence").owner("owner").split();
+static_assert(fila::detail::check_table<decltype(split)>());
 #endif
 
 int main() {}

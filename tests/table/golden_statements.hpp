@@ -104,6 +104,9 @@ DELETE FROM "etl"."import rows" AS t
  WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."queue" = 'o''mail' AND t."shard" = 3 AND current_setting('fila.taken', true) = $3::text)
 RETURNING o.i)
 SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
+-- hold
+SELECT o.i FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o CROSS JOIN LATERAL
+       (SELECT FROM "etl"."import rows" AS t WHERE t."id" = o.k AND t."queue" = 'o''mail' AND t."shard" = 3 FOR NO KEY UPDATE) AS held;
 -- extend
 UPDATE "etl"."import rows" AS t
    SET "locked_until" = clock_timestamp() + $1::bigint * interval '1 microsecond'
@@ -232,6 +235,9 @@ DELETE FROM "public"."hooks" AS t
  WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'new' AND current_setting('fila.taken', true) = $3::text)
 RETURNING o.i)
 SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::integer END FROM touched;
+-- hold
+SELECT o.i FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o CROSS JOIN LATERAL
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k FOR NO KEY UPDATE) AS held;
 -- extend
 SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence) OFFSET 0) AS held;

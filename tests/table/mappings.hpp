@@ -71,4 +71,21 @@ inline constexpr auto fleeting =
         .fence("fence")
         .crashes("crashes");
 
-inline constexpr auto jobs = fila::job_table<std::string>("fila_jobs");
+inline constexpr auto jobs = fila::single_job_table<std::string>("fila_jobs");
+inline constexpr auto split_jobs = fila::job_table<std::string>("fila_jobs");
+
+/// Split, with all that may be in a split table.
+inline constexpr auto parcels = fila::table<Import>("post.parcels")
+                                    .key("id", &Import::id)
+                                    .column("cells", &Import::cells)
+                                    .output("differences", &Import::differences)
+                                    .status("state", {.completed = "sent", .dead = fila::erased})
+                                    .fixed("queue", "o'mail")
+                                    .fixed("shard", 3)
+                                    .lease_until("locked_until")
+                                    .fence("fence")
+                                    .owner("locked_by")
+                                    .crashes("crashes")
+                                    .updated_at("touched")
+                                    .priority("priority")
+                                    .split();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The SQL of every verb, word for word: what is sent to a database does not change by accident.
 #include "support/catch.hpp"
+#include "table/golden_split_statements.hpp"
 #include "table/golden_statements.hpp"
 #include "table/mappings.hpp"
 #include <fila/table/postgres_dialect.hpp>
 #include <fila/table/render.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +49,38 @@ TEST_CASE("rendered for PostgreSQL: rescue by age") {
 }
 TEST_CASE("rendered for PostgreSQL: a plain table") {
     CHECK(all_of(payments, fila::postgres_dialect()) == golden::postgres_payments);
+}
+TEST_CASE("rendered for PostgreSQL: the job table, which is split") {
+    CHECK(all_of(split_jobs, fila::postgres_dialect()) == golden::postgres_split_jobs);
+}
+TEST_CASE("rendered for PostgreSQL: a split table with all that it may have") {
+    CHECK(all_of(parcels, fila::postgres_dialect()) == golden::postgres_parcels);
+}
+TEST_CASE("what cannot be split is one table, and what makes no sense there is refused") {
+    CHECK(all_of(split_jobs, plain_dialect()) == all_of(jobs, plain_dialect()));
+    auto const refusal = [](auto const& table) -> std::string {
+        try {
+            (void)fila::render(table.split(), fila::postgres_dialect());
+        } catch (std::invalid_argument const& e) {
+            return e.what();
+        }
+        return {};
+    };
+    constexpr auto leased = fila::table<Payment>("payments")
+                                .key("code", &Payment::code)
+                                .status("status")
+                                .lease_until("until")
+                                .fence("fence")
+                                .owner("owner");
+    auto const in_order = [&](fila::Order order, fila::Nulls nulls) {
+        return leased.priority("rank", order, nulls);
+    };
+    CHECK(refusal(leased) == "");
+    CHECK(refusal(leased.due_at("due", fila::Nulls::due_now)).find("leave .due_at(…)'s second argument") !=
+          std::string::npos);
+    for (auto const& table : {in_order(fila::Order::highest_first, fila::Nulls::refused),
+                              in_order(fila::Order::lowest_first, fila::Nulls::as_zero)})
+        CHECK(refusal(table).find("the lowest priority first and has no NULL") != std::string::npos);
 }
 TEST_CASE("rendered once a row: every optional column") {
     CHECK(all_of(imports, plain_dialect()) == golden::plain_imports);

@@ -68,6 +68,7 @@ struct where_part;
 struct column_part;
 struct output_part;
 struct fixed_part;
+struct split_part;
 
 template <class Row, class M, class C>
 struct Key {
@@ -103,6 +104,10 @@ struct Fixed {
     bool is_number = false;
 
     [[nodiscard]] std::string value() const { return is_number ? std::to_string(number) : quote_word(text); }
+};
+struct Split {
+    using role = split_part;
+    std::string_view name{};  ///< no column
 };
 template <class Role>
 struct Control {

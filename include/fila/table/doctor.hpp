@@ -21,7 +21,7 @@
 #include <fila/table/doctor_sql.hpp>
 #include <fila/table/examination.hpp>
 #include <fila/table/sql_core.hpp>
-#include <fila/table/verify.hpp>
+#include <fila/table/verify_beside.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -61,14 +61,12 @@ public:
 
     [[nodiscard]] std::vector<Finding> findings() {
         bool exists = false;
-        seen_.look(connection_, "the catalogue", [&] {
-            auto const live = connection_.catalogue(table_.name());
-            exists = live.exists;
-            seen_.findings = compare(table_, live, core_.dialect);
-        });
+        seen_.look(connection_, "the catalogue",
+                   [&] { seen_.findings = compare_all(table_, connection_, core_.dialect, &exists); });
         seen_.runs = exists && std::none_of(seen_.findings.begin(), seen_.findings.end(),
                                             [](auto const& f) { return f.fatal; });
         D::examine(connection_, seen_);
+        if (exists && split_) examine_beside();
         if (!exists || seen_.locked) return std::move(seen_.findings);
         if (seen_.runs) unserved(connection_, core_.sql, seen_.findings);
         if constexpr (can::lease) processing();
@@ -79,6 +77,26 @@ public:
 
 private:
     static constexpr std::int64_t most = 1000;
+
+    /// What waits dies most often. What is said of the server has been said.
+    void examine_beside() {
+        for (auto const* suffix : {"_ready", "_leases"}) {
+            Beside const name{table_.name(), suffix, core_.dialect};
+            Examination other{.table = {name.schema, name.table},
+                              .status = seen_.status,
+                              .erases = seen_.erases,
+                              .shared_table = true,
+                              .runs = false,
+                              .statements = core_.sql,
+                              .limits = limits_};
+            D::examine(connection_, other);
+            seen_.locked = seen_.locked || other.locked;
+            for (auto& finding : other.findings)
+                if (std::none_of(seen_.findings.begin(), seen_.findings.end(),
+                                 [&](auto const& f) { return f.what == finding.what; }))
+                    seen_.findings.push_back(std::move(finding));
+        }
+    }
 
     /// What a probe came upon: how many rows, and one of them.
     struct Rows {
@@ -93,20 +111,21 @@ private:
             sql_(sql::unrescued), {{"lease", saturated(age, to_micros(limits_.unrescued))}},
             [&](Rows const& r) {
                 seen_.add(
-                    many(r) + " processing though the lease is over, for " + age_text(r.age - age) +
+                    many(r, held_) + " processing though the lease is over, for " + age_text(r.age - age) +
                         " at the longest: nobody rescues them" + eg(r),
-                    mend(sql::mend_unrescued) +
+                    (split_ ? std::string{"store.rescue({})"} : mend(sql::mend_unrescued)) +
                         "   -- a processor that runs does the like by itself: does one, with this mapping?");
             },
             true);
-        find(sql_(sql::unleased), {}, [&](Rows const& r) {
-            seen_.add(many(r) + " processing without a " + sql_.word("lease") +
-                          ": a program that marks rows so has them rescued from under it" + eg(r),
-                      mend(sql::mend_unleased) + "   -- and let whoever marks rows write a lease");
-        });
+        if (!split_)
+            find(sql_(sql::unleased), {}, [&](Rows const& r) {
+                seen_.add(many(r) + " processing without a " + sql_.word("lease") +
+                              ": a program that marks rows so has them rescued from under it" + eg(r),
+                          mend(sql::mend_unleased) + "   -- and let whoever marks rows write a lease");
+            });
         if constexpr (can::lease_column)
             find(sql_(sql::leased_ahead), {{"lease", to_micros(limits_.ahead)}}, [&](Rows const& r) {
-                seen_.add(many(r) + " processing with a lease that ends in more than " +
+                seen_.add(many(r, held_) + " processing with a lease that ends in more than " +
                               age_text(to_micros(limits_.ahead)) + ": they will not be rescued" + eg(r),
                           mend(sql::mend_leased_ahead) + "   -- the next rescue takes them then");
             });
@@ -118,7 +137,8 @@ private:
             auto far = bindings;
             far.emplace_back("lease", to_micros(limits_.ahead));
             find(sql_(sql::due_ahead), far, [&](Rows const& r) { add(ahead, r); });
-            if (refused) find(sql_(sql::due_never), bindings, [&](Rows const& r) { add(never, r); });
+            if (refused && !split_)
+                find(sql_(sql::due_never), bindings, [&](Rows const& r) { add(never, r); });
         });
         if (ahead.n > 0)
             seen_.add(many(ahead) + " pending and due in more than " + age_text(to_micros(limits_.ahead)) +
@@ -204,7 +224,7 @@ private:
     [[nodiscard]] std::vector<std::string_view> mapped_words() const {
         auto const& w = table_.words();
         std::vector<std::string_view> mapped{w.pending, w.completed, w.dead, w.discarded};
-        if (can::lease) mapped.push_back(w.processing);
+        if (can::lease && !split_) mapped.push_back(w.processing);
         std::erase_if(mapped, [](std::string_view word) { return is_erased(word); });
         return mapped;
     }
@@ -243,8 +263,8 @@ private:
         if (sum.n == 0) sum.first = more.first;
         sum.n += more.n;
     }
-    [[nodiscard]] std::string many(Rows const& r) const {
-        return std::to_string(r.n) + (r.n >= most ? " or more rows of " : " rows of ") + name_ + " are";
+    [[nodiscard]] std::string many(Rows const& r, char const* what = "rows") const {
+        return std::to_string(r.n) + (r.n >= most ? " or more " : " ") + what + " of " + name_ + " are";
     }
     [[nodiscard]] static std::string eg(Rows const& r) {
         return r.first.empty() ? std::string{} : " (one has the key " + r.first + ")";
@@ -266,6 +286,8 @@ private:
     DoctorSql<T> sql_;
     std::string name_;
     Examination seen_;
+    bool split_ = T::is_split && core_.dialect.arrays;
+    char const* held_ = split_ ? "leases" : "rows";
     bool stopped_ = false;  ///< what was refused, or waited too long, would be so again
 };
 

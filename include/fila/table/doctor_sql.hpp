@@ -18,24 +18,23 @@ namespace sql {
 
 // The oldest leases that are over.
 inline constexpr std::string_view unrescued =
-    R"(SELECT CAST({key} AS text), {lease_micros}, {now_micros} FROM {table}
- WHERE {status} = {processing}{fixed} AND {lease} < {bound} ORDER BY {lease} LIMIT :n)";
+    R"(SELECT CAST({held_key} AS text), {lease_micros}, {now_micros} FROM {held_rows} AND {lease} < {bound} ORDER BY {lease} LIMIT :n)";
 
-inline constexpr std::string_view unleased = R"(SELECT CAST({key} AS text) FROM {table}
- WHERE {status} = {processing}{fixed} AND {lease} IS NULL LIMIT :n)";
+inline constexpr std::string_view unleased =
+    R"(SELECT CAST({key} AS text) FROM {held_rows} AND {lease} IS NULL LIMIT :n)";
 
-inline constexpr std::string_view leased_ahead = R"(SELECT CAST({key} AS text) FROM {table}
- WHERE {status} = {processing}{fixed} AND {lease} > {ahead} ORDER BY {lease} LIMIT :n)";
+inline constexpr std::string_view leased_ahead =
+    R"(SELECT CAST({held_key} AS text) FROM {held_rows} AND {lease} > {ahead} ORDER BY {lease} LIMIT :n)";
 
 // Priorities lead the index of pending rows: one after the other is looked up.
-inline constexpr std::string_view priority = R"(SELECT {priority} FROM {table}
- WHERE {status} = {pending}{fixed}{after? AND {priority} > :p} ORDER BY {priority} LIMIT 1)";
+inline constexpr std::string_view priority =
+    R"(SELECT {priority} FROM {waiting_rows}{after? AND {priority} > :p} ORDER BY {priority} LIMIT 1)";
 
-inline constexpr std::string_view due_ahead = R"(SELECT CAST({key} AS text) FROM {table}
- WHERE {status} = {pending}{fixed}{priority? AND {priority} = :p} AND {due} > {ahead} ORDER BY {due} LIMIT :n)";
+inline constexpr std::string_view due_ahead =
+    R"(SELECT CAST({key} AS text) FROM {waiting_rows}{priority? AND {priority} = :p} AND {due} > {ahead} ORDER BY {due} LIMIT :n)";
 
-inline constexpr std::string_view due_never = R"(SELECT CAST({key} AS text) FROM {table}
- WHERE {status} = {pending}{fixed}{priority? AND {priority} = :p} AND {due_at} IS NULL LIMIT :n)";
+inline constexpr std::string_view due_never =
+    R"(SELECT CAST({key} AS text) FROM {waiting_rows}{priority? AND {priority} = :p} AND {due_at} IS NULL LIMIT :n)";
 
 // The first and the last rows by key. The filter stands outside of the limit, or nothing would bound the walk;
 // the order is by t.key, since PostgreSQL takes a bare name for the text of the first column.
@@ -48,7 +47,7 @@ inline constexpr std::string_view mend_unrescued =
 inline constexpr std::string_view mend_unleased =
     R"(UPDATE {table} SET {status} = {pending} WHERE {status} = {processing}{fixed} AND {lease} IS NULL)";
 inline constexpr std::string_view mend_leased_ahead =
-    R"(UPDATE {table} SET {lease} = {now} WHERE {status} = {processing}{fixed} AND {lease} > {far})";
+    R"(UPDATE {held_table} SET {lease} = {now}{leases?, untils = NULL} WHERE {held_if}{fixed} AND {lease} > {far})";
 inline constexpr std::string_view mend_due_ahead =
     R"(UPDATE {table} SET {due_at} = {now} WHERE {status} = {pending}{fixed} AND {due} > {far})";
 inline constexpr std::string_view mend_due_never =
@@ -78,6 +77,18 @@ public:
         words["status"] = detail::quote_name(table.template get<status_part>().name);
         words["pending"] = quote_word(status.pending);
         words["processing"] = quote_word(status.processing);
+        macros["held_table"] = "{table}";
+        macros["held_if"] = "{status} = {processing}";
+        macros["held_rows"] = "{held_table}\n WHERE {held_if}{fixed}";
+        macros["held_key"] = "{key}";
+        macros["waiting_rows"] = "{table}\n WHERE {status} = {pending}{fixed}";
+        if (T::is_split && dialect.arrays) {
+            split_words(table, dialect, words);
+            macros["held_table"] = "{leases}";
+            macros["held_if"] = "true";
+            macros["held_key"] = "keys[1]";
+            macros["waiting_rows"] = "{ready}\n WHERE true{fixed}";
+        }
         words["fixed"] = "";
         table.each_fixed([&](Fixed const& fixed) {
             words["fixed"] += " AND " + detail::quote_name(fixed.name) + " = " + fixed.value();

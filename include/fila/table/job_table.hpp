@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // fila::job_table<Payload>("fila_jobs"): a table for those who have none. A mapping like any other, with
-// every column; completed rows are deleted.
+// every column, split where the database can; completed rows are deleted.
 //
 //   constexpr auto mails = fila::job_table<std::string>("fila_jobs");
 //   SqliteStore store{fila::sqlite::Config{"app.db"}, mails, fila::OnStart::migrate};
@@ -21,9 +21,10 @@ struct Job {
     Payload payload{};    ///< yours
 };
 
-/// The mapping. Every ability is there, so every policy fits.
+/// The mapping, in one table in every database: for what speaks PostgreSQL's protocol and has no ctid, no triggers
+/// with the rows of a statement, or no use for them. Every ability is there, so every policy fits.
 template <class Payload, class Codec = codec<typename detail::unwrap_optional<Payload>::type>>
-[[nodiscard]] constexpr auto job_table(TableName name, Codec payload_codec = {}) {
+[[nodiscard]] constexpr auto single_job_table(TableName name, Codec payload_codec = {}) {
     return table<Job<Payload>>(name)
         .key("id", &Job<Payload>::id)
         .column("payload", &Job<Payload>::payload, payload_codec)
@@ -36,6 +37,13 @@ template <class Payload, class Codec = codec<typename detail::unwrap_optional<Pa
         .due_at("due_at")
         .priority("priority")
         .last_error("last_error");
+}
+
+/// The same, split in PostgreSQL: see `Table::split`. Of this table too, any program may insert, delay, move up and
+/// delete jobs with SQL of its own.
+template <class Payload, class Codec = codec<typename detail::unwrap_optional<Payload>::type>>
+[[nodiscard]] constexpr auto job_table(TableName name, Codec payload_codec = {}) {
+    return single_job_table<Payload>(name, payload_codec).split();
 }
 
 }  // namespace fila::inline v1

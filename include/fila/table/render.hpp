@@ -3,6 +3,9 @@
 // can be printed, reviewed and explained without one.
 #pragma once
 
+#include <fila/table/derived_names.hpp>
+#include <fila/table/split_statements.hpp>
+#include <fila/table/split_words.hpp>
 #include <fila/table/sql_template.hpp>
 #include <fila/table/statements.hpp>
 #include <fila/table/table_builder.hpp>
@@ -17,39 +20,6 @@
 namespace fila::inline v1 {
 
 namespace detail {
-
-/// The database type of a part's values, in casts and in DDL.
-template <class Part>
-[[nodiscard]] std::string sql_type_of(Dialect const& dialect) {
-    if constexpr (requires { Part::codec_type::sql_type; })
-        return std::string{Part::codec_type::sql_type};
-    else
-        return dialect.types[static_cast<std::size_t>(part_wire_v<Part>)];
-}
-
-/// Columns that an insert fills from the row, in the order of its parameters c0, c1, …
-template <class T, class F>
-void each_inserted(T const& table, F f) {
-    if (table.key_part().source == KeySource::row) f(table.key_part());
-    table.each_column([&](auto const& part) {
-        if (table.inserts(part.name)) f(part);
-    });
-}
-
-/// A name derived from the table's. Where it must be cut, a hash keeps two tables apart.
-[[nodiscard]] inline std::string derived_name(std::string_view table, std::string_view suffix) {
-    constexpr std::size_t longest = 63, hash_digits = 9;
-    if (table.size() + suffix.size() <= longest) return std::string{table} + std::string{suffix};
-    std::uint32_t hash = 2166136261u;
-    for (char const c : table) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    auto kept = longest - suffix.size() - hash_digits;
-    while (kept > 0 && (static_cast<unsigned char>(table[kept]) & 0xC0u) == 0x80u)
-        --kept;  // whole code points
-    std::string name{table.substr(0, kept)};
-    name += '_';
-    for (int shift = 28; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15u];
-    return name + std::string{suffix};
-}
 
 /// Fills the words and macros of one mapping, then renders each statement with them.
 template <class T>
@@ -66,6 +36,7 @@ public:
         returned();
         inserted();
         outputs();
+        if (split_) beside_it();
     }
 
     [[nodiscard]] Statements all() {
@@ -73,10 +44,11 @@ public:
         claims(s);
         if constexpr (can::lease) {
             sql_.macros["owned"] = leased_;
-            s.settle = sql_(sql::settle);
-            s.erase = sql_(sql::erase);
+            s.settle = sql_(of(sql::settle, sql::split::settle));
+            s.erase = quietly(of(sql::erase, sql::split::erase));
+            if (d_.arrays) s.hold = sql_(of(sql::hold, sql::split::hold));
             if constexpr (can::heartbeat)
-                s.extend = sql_(sql::extend);
+                s.extend = sql_(of(sql::extend, sql::split::extend));
             else
                 s.extend = sql_(sql::still_ours);
             rescues(s);
@@ -88,14 +60,22 @@ public:
             s.settle_or_raise = or_raise(s.settle_taken);
             s.erase_or_raise = or_raise(s.erase_taken);
         }
-        if (!d_.same_transaction.empty()) s.take_again = sql_(sql::take_again);
+        if (!d_.same_transaction.empty()) s.take_again = sql_(of(sql::take_again, sql::split::take_again));
         s.enqueue = sql_(sql::enqueue);
-        s.counts = sql_(sql::counts);
+        s.counts = sql_(of(sql::counts, sql::split::counts));
         if (!is_erased(table_.words().dead)) {
             sql_.macros["owned"] = "t.{status} = {dead}{fixed_t}";
             s.dead_letters = sql_(sql::dead_letters);
             s.redrive = sql_(sql::redrive);
             s.redrive_all = sql_(sql::redrive_all);
+        }
+        if (split_) {
+            s.next_index.text =
+                "ALTER TABLE " + sql_.words["ready"] + " ADD PRIMARY KEY (" + sql_.words["waiting"] + ")";
+            s.stale_index.text =
+                "CREATE INDEX " + quote_name(derived_name(table_.name().table, "_leases_fila_stale")) +
+                " ON " + sql_.words["leases"] + " (" + leading_fixed(table_) + sql_.words["lease"] + ")";
+            return s;
         }
         s.next_index = index("_fila_next", sql_.words["order"], "pending");
         if constexpr (can::lease) s.stale_index = index("_fila_stale", sql_.words["lease"], "processing");
@@ -140,6 +120,7 @@ private:
         macros["stale"] = d_.stale;
         macros["revived"] = sql::revived;
         macros["full"] = sql::full;
+        macros["changes"] = sql::changes;
         macros["next_fence"] = sql::next_fence;
         if constexpr (can::age_column) {
             macros["ticked"] = d_.ticked("{updated_at}");
@@ -185,8 +166,9 @@ private:
             if (part.nulls != Nulls::refused) due = "COALESCE(" + due + ", " + d_.earliest + ")";
             term(due, d_.after_due);
         }
-        term(sql_.words["key"] + (part_wire_v<key_part_type> == Wire::text ? d_.text_order : ""),
-             ":after_key");
+        // Beside a split table keys are stored so that they compare like that.
+        bool const text = part_wire_v<key_part_type> == Wire::text && !split_;
+        term(sql_.words["key"] + (text ? d_.text_order : ""), ":after_key");
         sql_.words["order"] = terms;
         sql_.words["order_out"] = out;
         sql_.macros["cursor"] = cursor;
@@ -202,12 +184,25 @@ private:
         sql_.macros["takeable"] = taken_ = "t.{status} = {pending}{fixed_t}";
         if (!d_.same_transaction.empty()) taken_ += " AND " + d_.same_transaction;
     }
+    /// What the statements of a split table know further.
+    void beside_it() {
+        split_words(table_, d_, sql_.words);
+        auto& macros = sql_.macros;
+        macros["place"] = "(fence & {last_place})::integer + 1";
+        macros["held"] = sql::split::held;
+        macros["closed"] = sql::split::closed;
+        macros["doomed"] = sql::split::doomed;
+        leased_ = sql::split::owned;
+    }
     /// Key, fence, failures, crashes, the start of the pass, the cursor's terms, then the user's columns. Without
     /// names that ORDER BY could take for a column of the table.
     void returned() {
         auto& r = sql_.macros["returning"];
         r = "{key}, ";
-        r += can::fence_column ? "{fence}" : can::age_column ? d_.micros("{updated_at}") : "0";
+        r += split_              ? "{fence_out}"
+             : can::fence_column ? "{fence}"
+             : can::age_column   ? d_.micros("{updated_at}")
+                                 : "0";
         r += ", ";
         r += can::failures ? "{failures}" : "0";
         r += ", ";
@@ -263,12 +258,14 @@ private:
             return !d_.pass.empty() && ((first && has_due) || (mark && !d_.taken.empty()));
         };
         auto const both = [&](bool first, Statement& claim, Statement& take) {
+            macros["fence_out"] = "fila_fence";
             if constexpr (can::lease) {
                 macros["pass"] = with_pass(first, false) ? d_.pass + ", " : "";
-                claim = sql_(sql::claim);
+                claim = sql_(of(sql::claim, sql::split::claim));
             }
             macros["pass"] = with_pass(first, true) ? "WITH " + d_.pass + "\n" : "";
-            take = sql_(sql::take);
+            take = sql_(of(sql::take, sql::split::take));
+            macros["fence_out"] = "{fence}";
         };
         both(true, s.claim, s.take);
         sql_.words["after"] = "";
@@ -278,14 +275,17 @@ private:
     }
     void rescues(Statements& s) {
         auto& macros = sql_.macros;
-        macros["stale_rows"] = sql::stale;
-        s.stale_probe = sql_(sql::stale);
+        macros["stale_rows"] = of(sql::stale, sql::split::stale);
+        s.stale_probe = sql_(of(sql::stale, sql::split::stale));
+        macros["moving"] = sql::split::bury;
         if (can::crashes && is_erased(table_.words().dead)) {
-            macros["cap"] = "COALESCE({crashes}, 0) >= :max_crashes - 1";
-            s.rescue_erase = sql_(sql::rescue_erase);
-            macros["cap"] = "COALESCE({crashes}, 0) < :max_crashes - 1";
+            auto const crashes = split_ ? "found.crashes" : "COALESCE({crashes}, 0)";
+            macros["cap"] = std::string{crashes} + " >= :max_crashes - 1";
+            s.rescue_erase = quietly(of(sql::rescue_erase, sql::split::rescue));
+            macros["cap"] = std::string{crashes} + " < :max_crashes - 1";
         }
-        s.rescue = sql_(sql::rescue);
+        macros["moving"] = sql::split::requeue;
+        s.rescue = sql_(of(sql::rescue, sql::split::rescue));
         macros.erase("cap");
     }
 
@@ -318,22 +318,32 @@ private:
         statement.text = text.replace(text.find('#'), 1, statement.text);
         return statement;
     }
+    [[nodiscard]] std::string_view of(std::string_view one_table, std::string_view split_table) const {
+        return split_ ? split_table : one_table;
+    }
+    /// Erases without a look at what waits, where that is a table of its own.
+    [[nodiscard]] Statement quietly(std::string_view text) {
+        sql_.macros["quietly"] = sql::split::quietly;
+        auto statement = sql_(text);
+        sql_.macros.erase("quietly");
+        return statement;
+    }
     /// Fixed columns lead: one index serves all queues of a table.
     [[nodiscard]] Statement index(std::string_view suffix, std::string const& columns, char const* status) {
         auto const& words = sql_.words;
         auto const name = detail::quote_name(derived_name(table_.name().table, suffix));
         auto const schema = table_.name().schema;
-        std::string fixed;
-        table_.each_fixed([&](Fixed const& part) { fixed += detail::quote_name(part.name) + ", "; });
         bool const index_has_schema = !d_.arrays && !schema.empty();
         return {"CREATE INDEX " + (index_has_schema ? detail::quote_name(schema) + "." : std::string{}) +
                 name + " ON " + (d_.arrays ? words.at("table") : detail::quote_name(table_.name().table)) +
-                " (" + fixed + columns + ") WHERE " + words.at("status") + " = " + words.at(status)};
+                " (" + leading_fixed(table_) + columns + ") WHERE " + words.at("status") + " = " +
+                words.at(status)};
     }
 
     T const& table_;
     Dialect const& d_;
     SqlTemplate sql_;
+    bool split_ = T::is_split && d_.arrays;
     int terms_ = 0;
     std::string cursor_columns_, leased_, taken_;
 };
@@ -343,7 +353,12 @@ consteval bool check_table() {
     constexpr bool key = T::has_key, status = T::has_status;
     static_assert(key, "fila::table<Row>: say which column is the key: .key(\"id\", &Row::id)");
     static_assert(status, "fila::table<Row>: say which column holds the status: .status(\"status\")");
-    return key && status;
+    using can = Abilities<T>;
+    constexpr bool leased = !T::is_split || (can::lease_column && can::fence_column && can::owner_column);
+    static_assert(leased, "fila::table<Row>: .split() wants .lease_until(…), .fence(…) and .owner(…)");
+    constexpr bool bare = !T::is_split || !T::has_where;
+    static_assert(bare, "fila::table<Row>: .split() takes no .where(…): what waits has no other columns");
+    return key && status && leased && bare;
 }
 
 }  // namespace detail

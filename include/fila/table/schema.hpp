@@ -7,6 +7,7 @@
 #pragma once
 
 #include <fila/table/render.hpp>
+#include <fila/table/split_schema.hpp>
 
 #include <string>
 #include <string_view>
@@ -37,16 +38,57 @@ public:
         add(table_.template get<status_part>().name, (d_.arrays ? std::string{words.type} : d_.types[3]) +
                                                          " NOT NULL DEFAULT " + quote_word(words.pending));
         auto const text = d_.types[3];
-        control<column_role::lease_until>(d_.time_type);
+        if (!split_) control<column_role::lease_until>(d_.time_type);
         control<column_role::updated_at>(d_.time_type);
         control<column_role::fence>(counter(true));
-        control<column_role::owner>(text);
+        if (!split_) control<column_role::owner>(text);
         control<column_role::failures>(counter(false));
         control<column_role::crashes>(counter(false));
         control<column_role::due_at>(d_.time_type + due_default());
         control<column_role::priority>(counter(true));
         control<column_role::last_error>(text);
         return std::move(text_);
+    }
+    /// The tables beside a split one, and the triggers that fill them.
+    [[nodiscard]] std::string beside() {
+        SqlTemplate sql{d_};
+        auto& words = sql.words;
+        split_words(table_, d_, words);
+        auto const name = [](auto const& part) { return quote_name(part.name); };
+        words["table"] = table_.name().qualified(d_.default_schema);
+        words["table_text"] = quote_word(words["table"]);
+        words["follow"] = Beside{table_.name(), "_fila_follow", d_}.qualified();
+        words["status"] = name(table_.template get<status_part>());
+        words["pending"] = quote_word(table_.words().pending);
+        words["vacuum"] = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000";
+        words["key_type"] = sql_type_of<std::remove_cvref_t<decltype(table_.key_part())>>(d_);
+        if constexpr (T::is_split) {
+            words["fence"] = name(table_.template get<column_role::fence>());
+            words["lease_until"] = name(table_.template get<column_role::lease_until>());
+            words["owner"] = name(table_.template get<column_role::owner>());
+        }
+        for (auto const* word : {"ready_columns", "lease_columns", "was", "is"}) words[word] = "";
+        words["old"] = "OLD." + words["status"] + ", OLD." + words["fence"];
+        words["new"] = "NEW." + words["status"] + ", NEW." + words["fence"];
+        auto const column = [&](std::string const& quoted, std::string const& type) {
+            auto const first = words["is"].empty();
+            words["ready_columns"] += (first ? "  " : ",\n  ") + quoted + ' ' + type + " NOT NULL";
+            words["was"] += (first ? "r." : " AND r.") + quoted + " = OLD." + quoted;
+            words["is"] += (first ? "NEW." : ", NEW.") + quoted;
+            words["old"] += ", OLD." + quoted;
+            words["new"] += ", NEW." + quoted;
+        };
+        table_.each_fixed([&](Fixed const& part) {
+            column(name(part), integer_or_text(part));
+            words["lease_columns"] += ",\n  " + name(part) + ' ' + integer_or_text(part) + " NOT NULL";
+        });
+        if constexpr (T::template has<column_role::priority>)
+            column(name(table_.template get<column_role::priority>()), "bigint");
+        if constexpr (T::template has<column_role::due_at>)
+            column(name(table_.template get<column_role::due_at>()), d_.time_type);
+        bool const text = part_wire_v<std::remove_cvref_t<decltype(table_.key_part())>> == Wire::text;
+        column(name(table_.key_part()), words["key_type"] + (text ? d_.text_order : ""));
+        return split_ddl(std::move(sql));
     }
 
 private:
@@ -94,6 +136,7 @@ private:
 
     T const& table_;
     Dialect const& d_;
+    bool split_ = T::is_split && d_.arrays;
     std::string text_;
 };
 
@@ -115,12 +158,14 @@ template <class T>
         ddl += "CREATE SCHEMA IF NOT EXISTS " + detail::quote_name(name.schema) + ";\n";
     ddl += "CREATE TABLE IF NOT EXISTS " + name.qualified(dialect.default_schema) + " (\n" +
            detail::SchemaWriter<T>{table, dialect}.columns() + "\n)";
+    bool const split = T::is_split && dialect.arrays;
     // Room for updates in place, and a vacuum that keeps up with a queue however large the table is.
     if (dialect.arrays)
-        ddl +=
-            " WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = "
-            "10000)";
-    ddl += ";\n" + detail::if_not_exists(statements.next_index.text);
+        ddl += std::string{" WITH ("} + (split ? "" : "fillfactor = 70, ") +
+               "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)";
+    ddl += ";\n";
+    ddl += split ? detail::SchemaWriter<T>{table, dialect}.beside()
+                 : detail::if_not_exists(statements.next_index.text);
     if (!statements.stale_index.empty()) ddl += detail::if_not_exists(statements.stale_index.text);
     return ddl;
 }

@@ -94,6 +94,11 @@ struct SqlCore {
         if (erased_at.empty() || kept_at.empty() || c.in_transaction()) return both();
         // One transaction: a repeat after an error then meets no half that was applied.
         c.begin();
+        if (!sql.hold.empty()) {
+            Rows all = codec.key_rows();
+            for (auto const& s : settlements) Codec::add_key(all, s.ticket);
+            c.run_rows(sql.hold, bindings, all, [](auto const&) {});
+        }
         both();
         c.commit();
     }

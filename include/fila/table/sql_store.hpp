@@ -23,7 +23,7 @@
 #include <fila/table/schema.hpp>
 #include <fila/table/sql_subscription.hpp>
 #include <fila/table/sql_transaction.hpp>
-#include <fila/table/verify.hpp>
+#include <fila/table/verify_beside.hpp>
 
 #include <ranges>
 
@@ -272,8 +272,7 @@ public:
     /// Every mismatch between mapping and table, fatal or not, each with what mends it.
     [[nodiscard]] std::vector<Finding> verify() {
         auto const connection = acquire_for_user();
-        auto const live = connection->catalogue(core_->codec.table().name());
-        auto findings = detail::compare(core_->codec.table(), live, core_->dialect);
+        auto findings = detail::compare_all(core_->codec.table(), *connection, core_->dialect);
         auto const broken =
             std::any_of(findings.begin(), findings.end(), [](auto const& f) { return f.fatal; });
         if (!broken) detail::unserved(*connection, core_->sql, findings);

@@ -25,6 +25,8 @@ struct Statements {
     Statement settle, erase, settle_taken, erase_taken, take_again;
     /// The same, failing where they touch no row: for a message that goes on with the commit.
     Statement settle_or_raise, erase_or_raise;
+    /// Locks what the two of a transaction will write, in the order in which all do.
+    Statement hold;
     /// Leases: kept, and found when they ran out.
     Statement extend, rescue, rescue_erase;
     /// How rows enter, and what people ask and do.
@@ -44,7 +46,7 @@ struct Statements {
         one("settle", settle), one("erase", erase), one("settle_taken", settle_taken),
             one("erase_taken", erase_taken), one("take_again", take_again);
         one("settle_or_raise", settle_or_raise), one("erase_or_raise", erase_or_raise);
-        one("extend", extend), one("rescue", rescue), one("rescue_erase", rescue_erase);
+        one("hold", hold), one("extend", extend), one("rescue", rescue), one("rescue_erase", rescue_erase);
         one("enqueue", enqueue), one("counts", counts), one("dead_letters", dead_letters);
         one("redrive", redrive), one("redrive_all", redrive_all);
         one("next_index", next_index), one("stale_index", stale_index);
@@ -87,19 +89,24 @@ inline constexpr std::string_view take_again =
        (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {takeable}) FOR NO KEY UPDATE SKIP LOCKED) AS locked)";
 
 inline constexpr std::string_view settle = R"(UPDATE {table} AS t
-   SET {status} = {o}word{cast}{failures?,
-       {failures} = COALESCE(t.{failures}, 0) + CASE WHEN t.{failures} {full} THEN 0 ELSE {o}failure END}{due_at?,
-       {due_at} = CASE WHEN {o}delay IS NULL THEN t.{due_at} ELSE {later} END}{last_error?,
-       {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
-       {updated_at} = {ticked_t}}{outputs}{postgres?
+   SET {changes}{postgres?
   FROM (SELECT * FROM {o_settle} ORDER BY k) AS o}
  WHERE {mine}{postgres?
 RETURNING {ordinal}})";
+inline constexpr std::string_view changes = R"({status} = {o}word{cast}{failures?,
+       {failures} = COALESCE(t.{failures}, 0) + CASE WHEN t.{failures} {full} THEN 0 ELSE {o}failure END}{due_at?,
+       {due_at} = CASE WHEN {o}delay IS NULL THEN t.{due_at} ELSE {later} END}{last_error?,
+       {last_error} = COALESCE({o}error, t.{last_error})}{updated_at?,
+       {updated_at} = {ticked_t}}{outputs})";
 
 inline constexpr std::string_view erase = R"(DELETE FROM {table} AS t{postgres?
  USING (SELECT * FROM {o_keys} ORDER BY k) AS o}
  WHERE {mine}{postgres?
 RETURNING {ordinal}})";
+
+inline constexpr std::string_view hold =
+    R"(SELECT {ordinal} FROM (SELECT * FROM {o_keys} ORDER BY k) AS o CROSS JOIN LATERAL
+       (SELECT FROM {table} AS t WHERE t.{key} = o.k{fixed_t} FOR NO KEY UPDATE) AS held)";
 
 inline constexpr std::string_view extend = R"(UPDATE {table} AS t
    SET {lease_until} = {until}{postgres?

@@ -46,6 +46,8 @@ public:
     static constexpr bool has_key = has_role<detail::key_part>;
     /// A mapping without one makes no store.
     static constexpr bool has_status = has_role<detail::status_part>;
+    /// Whether keys wait and are leased in tables of their own, where the database can (`.split()`).
+    static constexpr bool is_split = has_role<detail::split_part>;
     /// Whether claims have a condition of the user's.
     static constexpr bool has_where = has_role<detail::where_part>;
 
@@ -135,6 +137,16 @@ public:
     /// Text: why the last attempt failed.
     constexpr auto last_error(std::string_view name) const { return control<column_role::last_error>(name); }
 
+    // ---- how it lies in the database ------------------------------------------------------------
+
+    /// For a table that is made for the queue. PostgreSQL keeps the keys of rows that wait, and of those that
+    /// somebody has, in two narrow tables beside it, and writes a row itself when it is settled: half as many rows
+    /// again a second, more where rows are wide. `lease_until` and `owner` lie there then. Status, due times and
+    /// priorities may still be written by hand, and rows inserted and deleted: triggers follow. A row that somebody
+    /// has keeps the word for pending. Wants `.lease_until`, `.fence` and `.owner`; takes no `.where`. Other
+    /// databases keep one table.
+    constexpr auto split() const { return with(detail::Split{}); }
+
     // ---- for stores -----------------------------------------------------------------------------
 
     /// As it was written: the schema may be empty.
@@ -209,6 +221,7 @@ private:
                     [&] {
                         using Part = std::remove_cvref_t<decltype(part)>;
                         constexpr bool no_column = std::same_as<typename Part::role, detail::where_part> ||
+                                                   std::same_as<typename Part::role, detail::split_part> ||
                                                    std::same_as<typename Part::role, detail::column_part> ||
                                                    std::same_as<typename Part::role, detail::output_part>;
                         if constexpr (!no_column) f(part.name);
@@ -221,7 +234,7 @@ private:
     constexpr auto with(Part part) const {
         constexpr bool first = detail::repeatable_v<typename Part::role> || !has_role<typename Part::role>;
         static_assert(first, "fila::table: this is mapped twice; say it once");
-        if constexpr (!std::same_as<Part, detail::Where>) {
+        if constexpr (!std::same_as<Part, detail::Where> && !std::same_as<Part, detail::Split>) {
             if (std::same_as<typename Part::role, detail::column_part>) {
                 each_column([&](auto const& other) {
                     if (other.name == part.name)

@@ -84,14 +84,14 @@ public:
         table_.each_output([&](auto const& part) { member(part, "output", false); });
         table_.each_fixed(
             [&](Fixed const& part) { column(part.name, "fixed", d_.types[part.is_number ? 0 : 3]); });
-        time<column_role::lease_until>("lease_until");
+        if (!split_) time<column_role::lease_until>("lease_until");
         time<column_role::updated_at>("updated_at");
         time<column_role::due_at>("due_at");
         whole<column_role::fence>("fence", "bigint");
         whole<column_role::failures>("failures", "integer");
         whole<column_role::crashes>("crashes", "integer");
         whole<column_role::priority>("priority", "bigint");
-        words<column_role::owner>("owner");
+        if (!split_) words<column_role::owner>("owner");
         words<column_role::last_error>("last_error");
         nulls();
         surroundings();
@@ -161,7 +161,7 @@ private:
     [[nodiscard]] std::vector<std::string_view> used_words() const {
         auto const& w = table_.words();
         std::vector<std::string_view> used{w.pending, w.completed, w.dead, w.discarded};
-        if (can::lease) used.push_back(w.processing);
+        if (can::lease && !split_) used.push_back(w.processing);
         std::erase_if(used, [](std::string_view word) { return is_erased(word); });
         return used;
     }
@@ -211,8 +211,9 @@ private:
             if (family != TypeFamily::integer && family != TypeFamily::other)
                 fatal(at(name) + " is " + live->type + ", an integer was expected",
                       alter(name, "TYPE " + type));
-            if (std::same_as<Role, column_role::fence> && !sqlite_ && live->type == "smallint")
-                fatal(at(name) + " is smallint, and the fence grows with every claim",
+            if (std::same_as<Role, column_role::fence> && !sqlite_ &&
+                (live->type == "smallint" || (split_ && live->type == "integer")))
+                fatal(at(name) + " is " + live->type + ", and the fence grows with every claim",
                       alter(name, "TYPE bigint"));
         }
     }
@@ -243,9 +244,18 @@ private:
     }
     void surroundings() {
         privileges();
-        for (auto const& trigger : live_.update_triggers)
+        for (auto const& trigger : live_.update_triggers) {
+            if (split_ && ours(trigger)) continue;
             warn("trigger " + detail::quote_name(trigger) + " runs at every claim and settle",
                  "review it; where it writes the fence or the status, rows are lost to their owners");
+        }
+        if (split_ && std::count_if(live_.update_triggers.begin(), live_.update_triggers.end(), ours) < 2)
+            fatal(name_ + " lacks the triggers that follow its rows: nobody would claim them",
+                  "store.migrate(), as the owner of the table");
+    }
+
+    [[nodiscard]] static bool ours(std::string_view trigger) {
+        return trigger == sql::split::changed || trigger == sql::split::revived;
     }
 
     void privileges() {
@@ -277,8 +287,10 @@ private:
         };
         namespace r = column_role;
         constexpr bool yes = true, no = false;
-        control(static_cast<r::lease_until*>(nullptr), yes, no);
-        control(static_cast<r::owner*>(nullptr), yes, no);
+        if (!split_) {
+            control(static_cast<r::lease_until*>(nullptr), yes, no);
+            control(static_cast<r::owner*>(nullptr), yes, no);
+        }
         control(static_cast<r::last_error*>(nullptr), yes, no);
         control(static_cast<r::updated_at*>(nullptr), yes, yes);
         control(static_cast<r::fence*>(nullptr), yes, yes);
@@ -334,6 +346,7 @@ private:
     Catalogue const& live_;
     Dialect const& d_;
     bool sqlite_;
+    bool split_ = T::is_split && !sqlite_;
     std::string name_;
     std::vector<Finding> findings_;
 };

@@ -38,7 +38,8 @@ public:
         open();
     }
     RowState state(key_type const& key) {
-        auto const found = box.run("SELECT status FROM " + self().relation() + " WHERE id = " + quoted(key));
+        auto const found = box.run("SELECT " + self().status() + " FROM " + self().relation() +
+                                   " WHERE id = " + quoted(key));
         if (found.empty()) return RowState::absent;
         auto const word = found[0][0].template as<std::string>();
         for (auto s : {RowState::pending, RowState::processing, RowState::completed, RowState::dead,
@@ -46,9 +47,7 @@ public:
             if (word == to_string(s)) return s;
         return RowState::absent;
     }
-    void expire(key_type const& key) { change("lease_until = clock_timestamp() - interval '1 hour'", key); }
     void make_due(key_type const& key) { change("due_at = clock_timestamp()", key); }
-    void clear_lease(key_type const& key) { change("lease_until = NULL, owner = NULL", key); }
 
     Sandbox box;
 
@@ -58,6 +57,9 @@ protected:
     }
     /// The first one creates the table.
     void open() { store_.emplace(config(), self().table(), fila::OnStart::migrate); }
+    void change(std::string const& what, key_type const& key) {
+        box.run("UPDATE " + self().relation() + " SET " + what + " WHERE id = " + quoted(key));
+    }
     static std::string quoted(key_type const& key) {
         if constexpr (std::same_as<key_type, std::string>)
             return "'" + key + "'";
@@ -71,10 +73,6 @@ private:
         auto const way = pooler_ ? " " + pooler_->address() : std::string{};
         return {.conninfo = box.store_conninfo() + way, .session = session_, .connections = 4};
     }
-    void change(std::string const& what, key_type const& key) {
-        box.run("UPDATE " + self().relation() + " SET " + what + " WHERE id = " + quoted(key));
-    }
-
     pg::Session session_;
     std::optional<fila_test::Pooler> pooler_;
     std::optional<store_type> store_, peer_;
@@ -95,6 +93,21 @@ public:
 
     JobTable table() { return fila::job_table<std::string>(fila::TableName{this->box.name("jobs")}); }
     static std::string relation() { return "{s}.jobs"; }
+    /// What is pending and does not wait is in somebody's hand.
+    static std::string status() {
+        return "CASE WHEN status = 'pending' AND NOT EXISTS (SELECT FROM {s}.jobs_ready r WHERE r.id = "
+               "jobs.id) "
+               "THEN 'processing' ELSE status END";
+    }
+    /// Of this row alone: each in its lease has a time of its own then.
+    void expire(std::int64_t key) {
+        this->box.run("UPDATE {s}.jobs_leases SET lease_until = past, untils = ARRAY(SELECT CASE WHEN k = " +
+                      this->quoted(key) +
+                      " THEN past ELSE COALESCE(untils[p], lease_until) END FROM unnest(keys) WITH "
+                      "ORDINALITY AS u(k, p) "
+                      "ORDER BY p) FROM (SELECT clock_timestamp() - interval '1 hour' AS past) AS q WHERE " +
+                      this->quoted(key) + " = ANY(keys)");
+    }
     std::int64_t put(std::int64_t n, fila::EnqueueOptions const& options) {
         this->store().enqueue({{0, std::to_string(n)}}, options);
         return this->box.template get<std::int64_t>("SELECT max(id) FROM {s}.jobs");
@@ -139,6 +152,11 @@ public:
     }
     auto table() { return notes(box.name("notes")); }
     static std::string relation() { return "{s}.notes"; }
+    static std::string status() { return "status"; }
+    void expire(std::string const& key) {
+        change("lease_until = clock_timestamp() - interval '1 hour'", key);
+    }
+    void clear_lease(std::string const& key) { change("lease_until = NULL, owner = NULL", key); }
     std::string put(std::int64_t n, fila::EnqueueOptions const& options) {
         auto const place = std::to_string(++rows_);
         auto const key = "note-" + std::string(6 - place.size(), '0') + place;
