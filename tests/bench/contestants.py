@@ -106,10 +106,12 @@ class Contestants:
         owner = {"owner": "'pgbench'"}
         claim = bound("claim", {"n": str(batch), "lease": "300000000", **owner})
         column = "payload" if table == "jobs" else "payee"
-        fence, after = ("fila_fence", 'SELECT "id", fila_fence') if table == "jobs" else ("fence", " SELECT * FROM claimed")
-        rows = f"SELECT array_agg(id)::text AS ids, array_agg({fence})::text AS fences, sum(length({column})) AS bytes "
-        claim, returned = claim.split(after)
-        claim += " " + rows + returned[returned.index("FROM (" if table == "jobs" else ""):].replace(" ORDER BY fila_fence", "")
+        fence, source = "fence", "FROM claimed"
+        if table == "jobs":  # split: what the claim returns is joined only then
+            fence, source = "fila_fence", claim[claim.rindex("FROM ( "):claim.rindex(" ORDER BY fila_fence")]
+        claim = claim[:claim.index(' SELECT "id", fila_fence' if table == "jobs" else " SELECT * FROM claimed")]
+        claim += (f" SELECT array_agg(id)::text AS ids, array_agg({fence})::text AS fences, sum(length({column})) AS bytes "
+                  f"{source}")
         filled = {"word": f"array_fill('completed'::text, ARRAY[{batch}])",
                   "failure": f"array_fill(0, ARRAY[{batch}])",
                   "delay": f"array_fill(NULL::bigint, ARRAY[{batch}])",
