@@ -239,7 +239,10 @@ private:
             ledger_.tally.claimed(n);
             flight_->prepare();
             handed_out_ += n - set_aside_our_own(now);
-            ledger_.publish(flight_);
+            // For what our own hand can take at once, nobody is woken.
+            bool const own = !ledger_.pool.empty() && runs_chunks() && !hand_.holds_chunk();
+            ledger_.publish(flight_, own);
+            if (own) hand_.step();
         }
         if (supply_ != Supply::more) end_pass(now);
         return {Step::again};

@@ -190,14 +190,14 @@ public:
         std::lock_guard lock{mutex_};
         free_.push_back(f);
     }
-    void publish(F* f) {
+    void publish(F* f, bool own_hand) {
         std::unique_lock lock{mutex_};
         in_hand_ += f->size();
         f->in_use = true;
         f->open();
         ready_.push_back(f);
         if (!front_.load(std::memory_order_relaxed)) front_.store(f, std::memory_order_release);
-        wake_one(lock);
+        if (!own_hand) wake_one(lock);  // else the caller's hand opens it at once, and wakes who is of use
     }
     /// Whether a lease is lost, forgotten, or has run out by our own clock: its row may come back to us.
     [[nodiscard]] bool lost_any(F const& newer, TimePoint now) {
