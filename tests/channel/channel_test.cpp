@@ -195,15 +195,23 @@ TEST_CASE("a channel is a range of what comes out of it") {
     }
 }
 
-TEST_CASE("subscribers hear of each push and of the close, until they are gone") {
+TEST_CASE("subscribers hear when there is something after nothing, and of the close, until they are gone") {
     fila::Channel<int> channel{2};
     int a = 0, b = 0;
     {
         auto const first = channel.on_push([&] { ++a; });
         auto second = channel.on_push([&] { ++b; });
         REQUIRE(channel.push(1));
+        CHECK(a == 1);
         REQUIRE(channel.try_push(2));
         CHECK_FALSE(channel.try_push(3));
+        CHECK(a == 1);
+        REQUIRE(channel.pop() == 1);
+        REQUIRE(channel.push(3));
+        CHECK(a == 1);
+        CHECK(rest(channel).size() == 2);
+        REQUIRE(channel.try_push(4));
+        CHECK(a == 2);
         auto const moved = std::move(second);
         channel.close();
     }

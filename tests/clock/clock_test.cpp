@@ -3,6 +3,7 @@
 #include "support/eventually.hpp"
 #include <fila/clock.hpp>
 #include <fila/detail/bell.hpp>
+#include <fila/detail/linger.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -148,4 +149,26 @@ TEST_CASE("a bell waits on a manual clock: until the moment, or until it is rung
     REQUIRE(eventually([&] { return wakes == 1; }));
     bell.ring();
     CHECK(eventually([&] { return wakes == 2; }));
+}
+
+TEST_CASE(
+    "before a thread sleeps it looks for a moment, one time in sixteen for longer, and always while that "
+    "pays") {
+    fila::detail::Linger linger;
+    auto const looks = [&](int true_at) {
+        int n = 0;
+        linger.until([&] { return ++n == true_at; });
+        return n;
+    };
+    constexpr int never = 0;
+    auto const longest = looks(never);
+    auto const shortest = looks(never);
+    CHECK(shortest * 8 < longest);
+    for (int in_vain = 2; in_vain < 16; ++in_vain) {
+        CHECK(looks(1) == 1);  // a short look that pays says nothing of long ones
+        CHECK(looks(never) == shortest);
+    }
+    for (int i = 0; i < 5; ++i) CHECK(looks(longest) == longest);
+    CHECK(looks(never) == longest);
+    CHECK(looks(never) == shortest);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fila/channel/detail/ring_buffer.hpp>
+#include <fila/detail/linger.hpp>
 #include <fila/store/wake_list.hpp>
 #include <fila/types/error.hpp>
 
@@ -57,7 +58,9 @@ public:
         requires std::constructible_from<T, U>
     bool push(U&& value, std::stop_token const& stop) {
         std::unique_lock lock{mutex_};
-        wait(lock, space_, stop, [this] { return closed_ || !items_.full(); });
+        wait(
+            lock, space_, stop, [this] { return closed_ || !items_.full(); },
+            [this] { return seen_.load(std::memory_order_relaxed) < items_.capacity(); });
         return put(lock, std::forward<U>(value));
     }
     /// Never waits. False, and `value` untouched, if the channel is full or closed.
@@ -132,9 +135,10 @@ public:
     /// Reached when the channel is closed and nothing is left.
     [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
-    /// `callback` is called after each push, and at `close`, by the thread that did it, until what is
-    /// returned is destroyed; then it is not running either. It must be quick, and neither subscribe nor
-    /// unsubscribe. What it throws is swallowed: the item is in, and the producer has done nothing wrong.
+    /// `callback` is called after each push into an empty channel, and at `close`, by the thread that did it, until
+    /// what is returned is destroyed; then it is not running either. So whoever is told takes until nothing is left.
+    /// It must be quick, and neither subscribe nor unsubscribe. What it throws is swallowed: the item is in, and the
+    /// producer has done nothing wrong.
     [[nodiscard]] detail::WakeSubscription on_push(std::function<void()> callback) {
         detail::WakeSubscription subscription{subscribers_, [callback = std::move(callback)] {
                                                   try {
@@ -159,28 +163,37 @@ private:
     /// Those who wait for room and those who wait for items, apart: one notice never reaches the wrong kind.
     struct Waiters {
         std::condition_variable_any cv;
+        detail::Linger linger;
         std::size_t number = 0;
     };
     /// Looks at `ready` last: a waiter that is stopped while there is something for it takes it, and so never
     /// leaves with a notice that was meant to move an item.
-    template <class Ready>
-    void wait(std::unique_lock<std::mutex>& lock, Waiters& waiters, std::stop_token const& stop,
-              Ready ready) {
+    /// `soon` is asked without the lock, as a hint.
+    template <class Ready, class Soon>
+    void wait(std::unique_lock<std::mutex>& lock, Waiters& waiters, std::stop_token const& stop, Ready ready,
+              Soon soon) {
+        if (ready()) return;
+        lock.unlock();
+        waiters.linger.until(soon);
+        lock.lock();
         if (ready()) return;
         ++waiters.number;
         waiters.cv.wait(lock, stop, ready);
         --waiters.number;
     }
     void wait_for_item(std::unique_lock<std::mutex>& lock, std::stop_token const& stop) {
-        wait(lock, ready_, stop, [this] { return closed_ || !items_.empty(); });
+        wait(
+            lock, ready_, stop, [this] { return closed_ || !items_.empty(); },
+            [this] { return seen_.load(std::memory_order_relaxed) > 0; });
     }
 
     template <class U>
     bool put(std::unique_lock<std::mutex>& lock, U&& value) {
         if (closed_ || items_.full()) return false;
+        bool const was_empty = items_.empty();
         items_.emplace_back(std::forward<U>(value));
         release(lock, ready_, 1);
-        wake_subscribers();
+        if (was_empty) wake_subscribers();
         return true;
     }
     std::optional<T> take(std::unique_lock<std::mutex>& lock) {
@@ -208,6 +221,7 @@ private:
     /// Unlocks, and notifies as many as there is something for.
     void release(std::unique_lock<std::mutex>& lock, Waiters& waiters, std::size_t n) noexcept {
         auto const waiting = waiters.number;
+        seen_.store(items_.size(), std::memory_order_relaxed);
         lock.unlock();
         if (n == 0 || waiting == 0) return;
         if (n == 1)
@@ -221,6 +235,7 @@ private:
 
     mutable std::mutex mutex_;
     Waiters space_, ready_;
+    std::atomic<std::size_t> seen_{0};  ///< the size, for those who look without the lock
     detail::RingBuffer<T> items_;
     bool closed_ = false;
     std::atomic<bool> subscribed_{false};

@@ -2,6 +2,7 @@
 // Bell: one sleeper, many ringers. A ring is never lost, and costs no system call unless the sleeper sleeps.
 #pragma once
 
+#include <fila/detail/linger.hpp>
 #include <fila/types/time.hpp>
 
 #include <atomic>
@@ -28,6 +29,8 @@ public:
     }
     template <class Clock>
     void wait(Clock& clock, TimePoint until) {
+        if (clock.now() < until)
+            linger_.until([this] { return state_.load(std::memory_order_relaxed) != silent; });
         std::unique_lock lock{mutex_};
         int expected = silent;
         if (state_.compare_exchange_strong(expected, asleep))
@@ -40,6 +43,7 @@ private:
     std::atomic<int> state_{silent};
     std::mutex mutex_;
     std::condition_variable wake_;
+    Linger linger_;
 };
 
 }  // namespace fila::inline v1::detail

@@ -110,8 +110,8 @@ public:
         std::lock_guard lock{state_->mutex};
         return state_->ended();
     }
-    /// `wake` is called after each push, when the end has come, and after a redrive. It must not call this
-    /// store.
+    /// `wake` is called after each push into an empty channel, when the end has come, and after a redrive. It
+    /// must not call this store.
     [[nodiscard]] auto subscribe(std::function<void()> wake) {
         struct Subscription {
             detail::WakeSubscription pushes, others;
