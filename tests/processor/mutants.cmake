@@ -85,3 +85,18 @@ fila_mutant(settled_before_the_handler_ends detail/worker.hpp
 fila_mutant(row_is_begun_on_a_lease_that_ran_out detail/invoke.hpp
     "run_out_ = P::leasing && flight_.run_out(now);"
     "static_cast<void>(now);")
+fila_mutant(errand_for_nothing_keeps_its_slot detail/ledger.hpp
+    "row ? tally.tell(RowsClaimed{1}) : parts.limiter.release(1);"
+    "if (row) tally.tell(RowsClaimed{1});")
+fila_mutant(errand_rings_nobody detail/ledger.hpp
+    "if (room) claimer->bell().ring();"
+    "static_cast<void>(room);")
+fila_mutant(cursor_of_an_errand_is_not_kept detail/errands.hpp
+    "cursor_ = errand.result.cursor;"
+    "cursor_ = {};")
+fila_mutant(errand_under_way_at_the_hard_stop_keeps_its_slot detail/ledger.hpp
+    "if (asking) parts.limiter.release(asking);"
+    "")
+fila_mutant(errand_is_back_after_the_hard_stop detail/ledger.hpp
+    "if (abandoned_) return;  // the run has ended without it"
+    "")

@@ -6,7 +6,7 @@
 // | `template <class S> struct Grant` | what is held for a claimed batch until it is settled |
 // | `shared` | whether several workers may run rows of one batch, and a settler settle them |
 // | `template <class S> static consteval bool check()` | static_asserts that S offers what is needed |
-// | `claim(s, grant, request, out)`, `settle(s, grant, settlements, acks)` | the verbs |
+// | `claim(s, grant, request, out)`, `settle(s, grant, settlements, acks)` | the verbs, called from several threads at once |
 //
 // | strategy | when | a process dies |
 // |---|---|---|

@@ -10,6 +10,10 @@ namespace fila::inline v1 {
 /// and the row's new status commit together, exactly once; a process that dies leaves the row pending at
 /// once.
 ///
+/// Each worker asks for its own row, so that claims wait for no other. What a pass promises, that it meets a row at most
+/// once, then holds for all but rows whose commit failed: a claim under way beside it may meet one of those again. Where
+/// a failed row cannot be put off (no `due_at`) one worker asks at a time.
+///
 /// A handler that throws has its writes undone. If the table can record the failure (counters, a due time),
 /// it is recorded and committed, the row locked all the while; else the row stays pending and the pass goes
 /// on behind it. An Outcome that is *returned*, a failure too, keeps the writes.

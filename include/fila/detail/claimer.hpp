@@ -55,6 +55,7 @@ private:
     Step look() {
         auto const now = clock().now();
         if (now >= ledger_.ends_at && !ledger_.stopping()) ledger_.stop(StopReason::timeout);
+        if constexpr (!L::shared) hear_all(now);
         if (ledger_.stopping() || gave_up_) return wind_down(now);
         if (hand_.holds_chunk()) return work(now);
         if (pass_over_) {
@@ -108,6 +109,7 @@ private:
         pass_over_ = false;
         pass_began_ = now;
         cursor_ = {};
+        errands_.begin_pass();
         handed_out_ = 0;
     }
     void end_pass(TimePoint now) {
@@ -175,6 +177,7 @@ private:
     /// Slots before rows: what cannot start soon is not leased. Waits until half a batch is free, or nothing
     /// is left to start: no tiny claims under load, and no starving either.
     [[nodiscard]] bool reserve() {
+        if (!L::shared && !errands_.may_send()) return false;
         auto const room = ledger_.room();
         if (room.rows == 0) return false;
         bool const busy = ledger_.work();
@@ -198,6 +201,7 @@ private:
         return 0;
     }
     Step claim() {
+        if constexpr (!L::shared) return send();
         auto const asked_at = clock().now();
         try {
             ClaimRequest<cursor_t<S>> request{slots_, cursor_, {}};
@@ -205,11 +209,7 @@ private:
                 request.lease = ledger_.parts.strategy.lease;
             auto const result =
                 ledger_.parts.strategy.claim(store(), flight_->grant, request, flight_->batch);
-            if (flight_->size() > slots_)
-                throw Error{"the store returned " + std::to_string(flight_->size()) + " rows where " +
-                            std::to_string(slots_) + " were asked for"};
-            if constexpr (!L::shared && SavepointTransaction<typename P::transaction_type>)
-                if (flight_->size()) flight_->grant.transaction->mark();
+            check_rows(flight_->size(), slots_);
             flight_->claimed_at = asked_at;
             flight_->era = result.era;
             flight_->leased_until.store(later(asked_at, request.lease), std::memory_order_relaxed);
@@ -237,7 +237,7 @@ private:
         } else {
             nothing_had_ = 0;
             ledger_.tally.claimed(n);
-            flight_->prepare();
+            flight_->prepare(flight_->size());
             handed_out_ += n - set_aside_our_own(now);
             // For what our own hand can take at once, nobody is woken.
             bool const own = !ledger_.pool.empty() && runs_chunks() && !hand_.holds_chunk();
@@ -262,6 +262,44 @@ private:
             }
         }
         return n;
+    }
+
+    // ---- claim, in a transaction: a worker asks ---------------------------------------------------------
+    Step send() {
+        flight_->prepare(1);
+        flight_->errand = errands_.send();
+        state_ = State::look;
+        ledger_.send(flight_);
+        return {Step::again};
+    }
+    /// Errands that are back.
+    void hear_all(TimePoint now) {
+        for (auto* errand = ledger_.answers(); errand;) {
+            auto* const next = errand->next;
+            hear(*errand, now);
+            errands_.keep(errand);
+            errand = next;
+        }
+        if (!pass_over_ && errands_.pass_is_dry()) end_pass(now);
+    }
+    void hear(Errand<S>& errand, TimePoint now) {
+        errands_.back(errand);
+        handed_out_ += errand.row;
+        if (errand.error) {
+            if (!errands_.refused(errand)) return;
+            try {
+                std::rethrow_exception(errand.error);
+            } catch (...) {
+                faulted("claim", ledger_.claims);
+            }
+            if (gave_up_) ledger_.hold_claims(TimePoint::max());  // those on their way need not ask
+        } else if (errand.asked) {
+            if (errands_.answered(errand) && supply_ != Supply::closed) supply_ = errand.result.supply;
+            if (errand.row)
+                nothing_had_ = 0;
+            else if (errand.result.supply == Supply::more && errands_.refused(errand))
+                retry_at_ = later(now, fault_backoff(nothing_had_++, poll(), now));
+        }
     }
 
     // ---- rescue, inspect --------------------------------------------------------------------------------
@@ -335,6 +373,8 @@ private:
     F* flight_ = nullptr;
     std::size_t slots_ = 0;
     cursor_t<S> cursor_{};
+    /// Side by side only where a row that failed is put off before its lock is let go.
+    Errands<S> errands_{P::delays && SavepointTransaction<typename P::transaction_type>};
     Supply supply_ = Supply::more;
     bool pass_over_ = false, inspected_ = false, nothing_open_ = false, gave_up_ = false;
     bool tripped_ = false, told_of_stop_ = false, denied_ = false;

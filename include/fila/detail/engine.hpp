@@ -4,6 +4,10 @@
 //
 //   claimer  look ──reserve n──▶ claim ──▶ publish ──▶ look      keeper  look ─▶ extend ─▶ apply ─▶ look
 //   worker   take a chunk ──▶ run ──▶ finish                     settler gather ─▶ settle ─▶ apply ─▶ gather
+//
+// In a transaction the claimer sends workers for rows:
+//
+//   claimer  look ──reserve 1──▶ send ──▶ look, and hear answers  worker  take ─▶ ask ─▶ run ─▶ settle, finish
 #pragma once
 
 #include <fila/detail/claimer.hpp>

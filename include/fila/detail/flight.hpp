@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Flight: a claimed batch under way, from its claim until its last row is settled.
+// Flight: a claimed batch under way, from its claim until its last row is settled; or in a transaction one row, from
+// when a worker is sent for it.
 #pragma once
 
-#include <fila/detail/list.hpp>
+#include <fila/detail/errands.hpp>
 #include <fila/observer/observer_concept.hpp>
 #include <fila/store/store_concept.hpp>
 
@@ -68,7 +69,8 @@ public:
 
     batch_t<S> batch;
     [[no_unique_address]] Grant grant;
-    RowsSettled settled_as;  ///< in a transaction: what its worker made of the row
+    Errand<S>* errand = nullptr;  ///< in a transaction: what its worker has to ask for first
+    RowsSettled settled_as;       ///< the same: what its worker made of the row
     TimePoint claimed_at{};
     /// By our clock: how long the leases certainly last. The keeper moves it while handlers ask.
     std::atomic<TimePoint> leased_until{};
@@ -96,9 +98,8 @@ public:
     [[nodiscard]] Outcome& outcome(std::uint32_t i) noexcept { return places_[i].outcome; }
     [[nodiscard]] Verdict& verdict(std::uint32_t i) noexcept { return places_[i].verdict; }
 
-    /// Fresh marks for what was claimed. Nobody can take a row before `open`.
-    void prepare() {
-        auto const n = size();
+    /// Fresh marks for what was claimed, or will be. Nobody can take a row before `open`.
+    void prepare(std::uint32_t n) {
         if (capacity_ < n) {
             auto* const wider = new Place[n];
             delete[] places_;
@@ -120,7 +121,7 @@ public:
         lost_some = false;
         settled_as = {};
     }
-    void open() noexcept { word_.store(std::uint64_t{size()} << 32, std::memory_order_release); }
+    void open(std::uint32_t n) noexcept { word_.store(std::uint64_t{n} << 32, std::memory_order_release); }
     [[nodiscard]] std::uint32_t untaken() const noexcept {
         auto const w = word_.load(std::memory_order_relaxed);
         return next_of(w) < size_of(w) ? size_of(w) - next_of(w) : 0;

@@ -11,18 +11,20 @@
 #include <fila/detail/lane.hpp>
 #include <fila/detail/parts.hpp>
 #include <fila/detail/pulse.hpp>
+#include <fila/detail/run_end.hpp>
 #include <fila/detail/tally.hpp>
 #include <fila/executor/task.hpp>
-
-#include <exception>
 
 namespace fila::inline v1::detail {
 
 enum class Mode : std::uint8_t { drain, run };
 
 template <class P>
-class Ledger {
+class Ledger : public RunEnd<P> {
+    using End = RunEnd<P>;
+
 public:
+    using End::stopping, End::stop_reason, End::fail;
     using parts_type = P;
     using S = typename P::store_type;
     using F = Flight<S, typename P::grant_type>;
@@ -30,10 +32,10 @@ public:
     static constexpr bool shared = P::strategy_type::shared;
 
     Ledger(P& p, Mode m, DrainOptions const& o)
-        : parts{p},
+        : End{p, o.time_limit == forever ? TimePoint::max() : later(p.clock.now(), o.time_limit)},
+          parts{p},
           mode{m},
           options{o},
-          ends_at{o.time_limit == forever ? TimePoint::max() : later(p.clock.now(), o.time_limit)},
           tally{p.observer},
           meter{std::max<std::size_t>(1, p.executor.concurrency()), p.pace.batch, shared} {}
 
@@ -47,7 +49,6 @@ public:
     P& parts;
     Mode const mode;
     DrainOptions const options;
-    TimePoint const ends_at;  ///< of a drain with a time limit
     Tally<typename P::observer_type> tally;
     BatchMeter meter;  ///< guarded by the mutex, but for `add` and `cheap`
     DueHints due;
@@ -64,35 +65,11 @@ public:
     }
 
     // ---- the end of a run -------------------------------------------------------------------------------
-    // What a lane looks at between quieting its bell and sleeping is read in the bell's one order (seq_cst).
-    [[nodiscard]] bool stopping() const noexcept { return stop_.load() != StopReason::none; }
-    [[nodiscard]] StopReason stop_reason() const noexcept { return stop_.load(); }
-    /// Whether nothing may be started any more. (Where time ends it, the claimer's thread may be late to say.)
-    [[nodiscard]] bool over() const noexcept {
-        return stopping() || (ends_at != TimePoint::max() && parts.clock.now() >= ends_at);
-    }
     /// From any thread, any number of times; the first reason stays.
     void stop(StopReason why) noexcept {
-        auto never = TimePoint::max().time_since_epoch().count();
-        stop_began_.compare_exchange_strong(never, parts.clock.now().time_since_epoch().count());
-        auto none = StopReason::none;
-        stop_.compare_exchange_strong(none, why);
+        this->begin_end(why);
         claimer->bell().ring();
         keeper->bell().ring();
-    }
-    /// When the end began, and when handlers are told of it; max: not yet.
-    [[nodiscard]] TimePoint stop_began() const noexcept {
-        return std::min(TimePoint{Duration{stop_began_.load()}}, ends_at);
-    }
-    [[nodiscard]] TimePoint tell_at() const noexcept {
-        return later(stop_began(), parts.pace.soft_stop_timeout);
-    }
-    /// What handlers are told of the run by now: asked by the keeper, and by handlers themselves.
-    [[nodiscard]] StopReason told(TimePoint now) const noexcept {
-        auto const at = tell_at();
-        if (at == TimePoint::max() || now < at) return StopReason::none;
-        auto const why = stop_reason();
-        return why == StopReason::none ? StopReason::timeout : why;
     }
     void wake() noexcept {
         woken_.store(true);
@@ -109,19 +86,11 @@ public:
         stop(StopReason::cancelled);
         trip_all(StopReason::cancelled);
     }
-    void fail(std::exception_ptr e) noexcept {
-        std::lock_guard lock{mutex_};
-        if (!error_) error_ = std::move(e);
-    }
-    [[nodiscard]] std::exception_ptr error() {
-        std::lock_guard lock{mutex_};
-        return error_;
-    }
     /// Nothing in hand, every worker idle: settler and keeper may end.
     [[nodiscard]] bool try_close() {
         {
             std::lock_guard lock{mutex_};
-            if (in_hand_ || idle_.size() != pool.size()) return false;
+            if (in_hand_ || answers_ || idle_.size() != pool.size()) return false;
             closed_ = true;
         }
         settler->bell().ring();
@@ -130,26 +99,16 @@ public:
     }
     /// The hard stop: closed with rows in hand. The engine stays for the handlers that still run.
     void abandon() {
+        std::size_t asking = 0;
         {
             std::lock_guard lock{mutex_};
             closed_ = abandoned_ = true;
+            in_hand_ -= asking = std::exchange(asking_, 0);
             if (idle_.size() != pool.size()) self_ = engine.lock();
         }
+        if (asking) parts.limiter.release(asking);
         settler->bell().ring();
         keeper->bell().ring();
-    }
-    /// What holds the engine for abandoned handlers: for a simulation that ends those together with it.
-    [[nodiscard]] std::shared_ptr<void> let_go() noexcept {
-        std::lock_guard lock{mutex_};
-        return std::move(self_);
-    }
-    [[nodiscard]] bool closed() {
-        std::lock_guard lock{mutex_};
-        return closed_;
-    }
-    [[nodiscard]] bool abandoned() {
-        std::lock_guard lock{mutex_};
-        return abandoned_;
     }
     /// What this run has done so far.
     [[nodiscard]] Report report() {
@@ -165,7 +124,7 @@ public:
         Health h{true, claims.health(now), settles.health(now), heartbeats.health(now), 0, {}};
         std::lock_guard lock{mutex_};
         h.running = !closed_;
-        h.in_flight = in_hand_;
+        h.in_flight = in_hand_ - asking_;
         for (auto& f : flights_)
             if (f.in_use) h.oldest_in_flight = std::max(h.oldest_in_flight, now - f.claimed_at);
         return h;
@@ -179,7 +138,11 @@ public:
     // ---- flights: claimer -------------------------------------------------------------------------------
     [[nodiscard]] F* new_flight() {
         std::lock_guard lock{mutex_};
-        if (free_.empty()) return &flights_.add();
+        if (free_.empty()) {
+            // Room for it wherever it will be put, so that no hand-over fails.
+            free_.reserve(++made_), ready_.reserve(made_);
+            return &flights_.add();
+        }
         auto* f = free_.back();
         free_.pop_back();
         return f;
@@ -192,12 +155,20 @@ public:
     }
     void publish(F* f, bool own_hand) {
         std::unique_lock lock{mutex_};
-        in_hand_ += f->size();
         f->in_use = true;
-        f->open();
-        ready_.push_back(f);
-        if (!front_.load(std::memory_order_relaxed)) front_.store(f, std::memory_order_release);
+        open(f, f->size());
         if (!own_hand) wake_one(lock);  // else the caller's hand opens it at once, and wakes who is of use
+    }
+    /// For one row, which whoever takes it has to ask for.
+    void send(F* f) {
+        std::unique_lock lock{mutex_};
+        ++asking_;
+        open(f, 1);
+        wake_one(lock);
+    }
+    /// The errands that are back, in no order.
+    [[nodiscard]] Errand<S>* answers() noexcept {
+        return answers_.load() ? answers_.exchange(nullptr) : nullptr;
     }
     /// Whether a lease is lost, forgotten, or has run out by our own clock: its row may come back to us.
     [[nodiscard]] bool lost_any(F const& newer, TimePoint now) {
@@ -253,6 +224,29 @@ public:
         }
         return nullptr;
     }
+    /// An errand is back. Without a row the flight is another's from here on.
+    void answer(F& f, Errand<S>& errand) noexcept {
+        bool const row = errand.row;
+        bool room = true;
+        {
+            std::lock_guard lock{mutex_};
+            if (abandoned_) return;  // the run has ended without it
+            --asking_;
+            f.in_use = row;
+            if (row) {
+                tally.count_claimed(1);
+                room = meter.room(in_hand_).rows > 0;
+            } else {
+                --in_hand_;
+                ready_without(&f);
+                free_.push_back(&f);
+            }
+            errand.next = answers_.load(std::memory_order_relaxed);
+            while (!answers_.compare_exchange_weak(errand.next, &errand)) {}
+        }
+        row ? tally.tell(RowsClaimed{1}) : parts.limiter.release(1);
+        if (room) claimer->bell().ring();  // else the next settle rings
+    }
     void finished(Chunk* c) {
         c->next = mailbox_.load(std::memory_order_relaxed);
         while (!mailbox_.compare_exchange_weak(c->next, c)) {}
@@ -304,11 +298,12 @@ public:
         if (before == 0 && parts.pace.max_faults > 1) return;
         auto const now = parts.clock.now();
         auto const until = later(now, fault_backoff(before, parts.pace.max_backoff, now));
-        claims_from_.store(until.time_since_epoch().count());
+        hold_claims(until);
         if (mode == Mode::run || before + 1 < parts.pace.max_faults) return;
         fail(std::current_exception());
         stop(StopReason::cancelled);
     }
+    void hold_claims(TimePoint until) noexcept { claims_from_.store(until.time_since_epoch().count()); }
     [[nodiscard]] TimePoint claims_from() const noexcept { return TimePoint{Duration{claims_from_.load()}}; }
 
     // ---- stop reasons: keeper, claimer ------------------------------------------------------------------
@@ -343,6 +338,14 @@ public:
     }
 
 private:
+    using End::mutex_, End::closed_, End::abandoned_, End::self_;
+
+    void open(F* f, std::uint32_t rows) {
+        in_hand_ += rows;
+        f->open(rows);
+        ready_.push_back(f);
+        if (!front_.load(std::memory_order_relaxed)) front_.store(f, std::memory_order_release);
+    }
     [[nodiscard]] bool any_untaken() const noexcept {
         for (auto* f : ready_)
             if (f->untaken()) return true;
@@ -379,22 +382,18 @@ private:
         if (c->flight->untaken() > 0 || ready_.size() > 1) wake_one(lock);
         return c;
     }
-    std::mutex mutex_;
     Chain<F> flights_;
     List<F*> free_;
     List<F*> ready_;  // few: one batch, or a row for each thread
     List<Lane*> idle_;
-    std::size_t in_hand_ = 0;
-    bool closed_ = false, abandoned_ = false;
-    std::shared_ptr<void> self_;
-    std::exception_ptr error_;
+    std::size_t in_hand_ = 0, asking_ = 0;  // of those in hand, the ones that are only asked for
+    std::size_t made_ = 0;                  // flights
 
-    std::atomic<StopReason> stop_{StopReason::none};
-    std::atomic<Duration::rep> stop_began_{TimePoint::max().time_since_epoch().count()};
     std::atomic<Duration::rep> claims_from_{TimePoint::min().time_since_epoch().count()};
     std::atomic<bool> woken_{false}, refused_{false};
     alignas(64) std::atomic<F*> front_{nullptr};
     alignas(64) std::atomic<Chunk*> mailbox_{nullptr};
+    std::atomic<Errand<S>*> answers_{nullptr};  // changed from null under the mutex
 };
 
 }  // namespace fila::inline v1::detail

@@ -32,8 +32,12 @@ public:
         tell(Faulted{stage, what, retryable});
     }
     void claimed(std::size_t rows) {
-        add([&](Report& r) { r.claimed += rows; });
+        count_claimed(rows);
         tell(RowsClaimed{rows});
+    }
+    /// For whoever holds a lock, and tells of it later.
+    void count_claimed(std::size_t rows) {
+        add([&](Report& r) { r.claimed += rows; });
     }
     void settled(RowsSettled const& settled) {
         add([&](Report& r) { r.add(settled); });

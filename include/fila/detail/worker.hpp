@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Worker: takes a chunk, runs it, hands it on. The executor runs a pool of them; the claimer has one of its
-// own.
+// own. In a transaction it asks for the row first, and settles it last.
 #pragma once
 
 #include <fila/detail/invoke.hpp>
 
 namespace fila::inline v1::detail {
 
+/// Throws if a claim broke its contract.
+inline void check_rows(std::size_t returned, std::size_t limit) {
+    if (returned > limit)
+        throw Error{"the store returned " + std::to_string(returned) + " rows where " +
+                    std::to_string(limit) + " were asked for"};
+}
 /// One settlement's answer, in a report's words.
 inline void count_one(RowsSettled& s, Ack ack, Outcome::Kind kind) noexcept {
     if (ack == Ack::lost) {
@@ -60,6 +66,8 @@ public:
             }
             return {Step::idle};
         }
+        if constexpr (!L::shared)
+            if (auto* const errand = chunk_->flight->errand) return ask(*chunk_->flight, *errand);
         if (!ran_) return run();
         return finish();
     }
@@ -70,6 +78,29 @@ private:
     static constexpr std::uint32_t most = 64;
     static constexpr std::uint32_t span = 256;
 
+    /// For the row of a transaction of this worker's own. Not when the run is over, nor while commits fail.
+    Step ask(F& f, Errand<typename L::S>& errand) noexcept {
+        auto& parts = ledger_.parts;
+        f.errand = nullptr;
+        f.claimed_at = parts.clock.now();
+        errand.asked = !ledger_.over() && f.claimed_at >= ledger_.claims_from();
+        if (errand.asked) try {
+                errand.result = parts.strategy.claim(parts.store, f.grant, errand.request, f.batch);
+                check_rows(f.size(), 1);
+                errand.row = f.size() != 0;
+                if constexpr (SavepointTransaction<typename L::parts_type::transaction_type>)
+                    if (errand.row) f.grant.transaction->mark();
+                ledger_.claims.worked(parts.clock.now());
+            } catch (...) {
+                errand.error = std::current_exception();
+                errand.row = false;
+            }
+        bool const row = errand.row;
+        if (!row) f.batch.clear(), f.grant = {};
+        ledger_.answer(f, errand);
+        if (!row) chunk_ = nullptr;
+        return {Step::again};
+    }
     Step run() noexcept {
         using namespace std::chrono_literals;
         auto const start = ledger_.parts.clock.now();
