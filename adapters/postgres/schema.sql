@@ -25,45 +25,59 @@ CREATE TABLE IF NOT EXISTS "fila"."jobs_leases" (
   untils timestamptz[]
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 DO $fila$ BEGIN
-IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = '"fila"."jobs"'::regclass AND tgname = 'fila_changed') THEN
+IF (SELECT count(*) FROM pg_catalog.pg_trigger
+     WHERE tgrelid = '"fila"."jobs"'::regclass AND tgfoid = to_regproc('"fila"."jobs_fila_follow"')) < 5
+   OR NOT EXISTS (SELECT FROM pg_catalog.pg_sequences WHERE last_value IS NOT NULL AND
+                  format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence('"fila"."jobs_leases"', 'lease')) THEN
+  LOCK TABLE "fila"."jobs" IN SHARE ROW EXCLUSIVE MODE;
+  CREATE OR REPLACE FUNCTION "fila"."jobs_fila_fence"() RETURNS bigint LANGUAGE plpgsql STABLE AS $follow$ BEGIN
+    RETURN COALESCE((SELECT max(lease) FROM "fila"."jobs_leases"), 0) << 20 | 1048575;
+  END $follow$;
   CREATE OR REPLACE FUNCTION "fila"."jobs_fila_follow"() RETURNS trigger LANGUAGE plpgsql AS $follow$ BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_RELID IS DISTINCT FROM to_regclass('"fila"."jobs"')::oid THEN
+      RAISE 'fila: the triggers of % follow another table, %: after a rename, migrate() with the new mapping makes them anew; else drop them',
+        TG_RELID::regclass, '"fila"."jobs"';
+    ELSIF TG_OP = 'INSERT' THEN
       INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id") SELECT "priority", "due_at", "id" FROM fila_inserted WHERE "status" = 'pending';
     ELSIF TG_OP = 'TRUNCATE' THEN
       TRUNCATE "fila"."jobs_ready", "fila"."jobs_leases";
     ELSIF TG_WHEN = 'BEFORE' THEN
-      NEW."fence" := GREATEST(OLD."fence", (SELECT max(lease) FROM "fila"."jobs_leases") << 20 | 1048575);
+      NEW."fence" := GREATEST(OLD."fence", COALESCE((SELECT max(lease) FROM "fila"."jobs_leases"), 0) << 20 | 1048575);
       RETURN NEW;
     ELSE
-      IF TG_OP = 'DELETE' OR (OLD."status" = 'pending' AND OLD."fence" = NEW."fence") THEN
+      IF OLD."status" = 'pending' THEN
         DELETE FROM "fila"."jobs_ready" AS r WHERE r."priority" = OLD."priority" AND r."due_at" = OLD."due_at" AND r."id" = OLD."id";
-        IF NOT FOUND THEN
-          RETURN NULL;
-        END IF;
       END IF;
-      IF TG_OP = 'UPDATE' AND NEW."status" = 'pending' THEN
-        INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id") VALUES (NEW."priority", NEW."due_at", NEW."id");
+      IF TG_OP = 'UPDATE' AND NEW."status" = 'pending'
+         AND (FOUND OR OLD."fence" <> NEW."fence" OR OLD."status" <> 'pending') THEN
+        INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id") VALUES (NEW."priority", NEW."due_at", NEW."id") ON CONFLICT DO NOTHING;
       END IF;
     END IF;
     RETURN NULL;
   END $follow$;
+  DROP TRIGGER IF EXISTS fila_inserted ON "fila"."jobs";
+  DROP TRIGGER IF EXISTS fila_deleted ON "fila"."jobs";
+  DROP TRIGGER IF EXISTS fila_truncated ON "fila"."jobs";
+  DROP TRIGGER IF EXISTS fila_renewed ON "fila"."jobs";
+  DROP TRIGGER IF EXISTS fila_changed ON "fila"."jobs";
   CREATE TRIGGER fila_inserted AFTER INSERT ON "fila"."jobs" REFERENCING NEW TABLE AS fila_inserted
     FOR EACH STATEMENT EXECUTE FUNCTION "fila"."jobs_fila_follow"();
   CREATE TRIGGER fila_deleted AFTER DELETE ON "fila"."jobs" FOR EACH ROW
     WHEN (OLD."status" = 'pending' AND current_setting('fila.leased', true) IS DISTINCT FROM 'on')
     EXECUTE FUNCTION "fila"."jobs_fila_follow"();
   CREATE TRIGGER fila_truncated AFTER TRUNCATE ON "fila"."jobs" FOR EACH STATEMENT EXECUTE FUNCTION "fila"."jobs_fila_follow"();
-  CREATE TRIGGER fila_revived BEFORE UPDATE OF "status" ON "fila"."jobs" FOR EACH ROW
-    WHEN (OLD."status" <> 'pending' AND NEW."status" = 'pending' AND OLD."fence" = NEW."fence")
+  CREATE TRIGGER fila_renewed BEFORE UPDATE ON "fila"."jobs" FOR EACH ROW
+    WHEN (OLD."fence" = NEW."fence" AND NEW."status" = 'pending' AND (OLD."status" <> 'pending' OR OLD."id" <> NEW."id"))
     EXECUTE FUNCTION "fila"."jobs_fila_follow"();
   CREATE TRIGGER fila_changed AFTER UPDATE ON "fila"."jobs" FOR EACH ROW
     WHEN ((NEW."status" = 'pending' OR OLD."fence" = NEW."fence")
           AND (OLD."status", OLD."fence", OLD."priority", OLD."due_at", OLD."id") IS DISTINCT FROM (NEW."status", NEW."fence", NEW."priority", NEW."due_at", NEW."id"))
     EXECUTE FUNCTION "fila"."jobs_fila_follow"();
+  ALTER TABLE "fila"."jobs" ALTER COLUMN "fence" SET DEFAULT "fila"."jobs_fila_fence"();
+  TRUNCATE "fila"."jobs_ready", "fila"."jobs_leases";
+  INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id") SELECT "priority", "due_at", "id" FROM "fila"."jobs" WHERE "status" = 'pending';
+  PERFORM setval(pg_get_serial_sequence('"fila"."jobs_leases"', 'lease'),
+                 COALESCE((SELECT max("fence") >> 20 FROM "fila"."jobs"), 0) + 1);
 END IF;
 END $fila$;
-INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id")
-SELECT "priority", "due_at", "id" FROM "fila"."jobs" WHERE "status" = 'pending'
-   AND NOT EXISTS (SELECT FROM "fila"."jobs_ready") AND NOT EXISTS (SELECT FROM "fila"."jobs_leases")
-ON CONFLICT DO NOTHING;
 CREATE INDEX IF NOT EXISTS "jobs_leases_fila_stale" ON "fila"."jobs_leases" ("lease_until");

@@ -11,16 +11,17 @@ WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALI
   SELECT ctid AS fila_at FROM "public"."fila_jobs_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND "due_at" <= (SELECT start FROM pass)
-   ORDER BY "priority", "due_at", "id" LIMIT $1::bigint FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
+   ORDER BY "priority", "due_at", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
   DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "priority", "due_at", "id"), placed AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY "priority", "due_at", "id") AS fila_place FROM taken), lease AS (
   INSERT INTO "public"."fila_jobs_leases" ("lease_until", "owner", open, keys)
   SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg("id" ORDER BY fila_place) FROM placed
   HAVING count(*) > 0 RETURNING lease)
 SELECT "id", fila_fence, "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), "priority" AS fila_1, "due_at" AS fila_2, "id" AS fila_3, "payload" FROM (
-  SELECT t.*, lease.lease << 20 | (placed.fila_place - 1) AS fila_fence
+  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+              ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"public"."fila_jobs_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "public"."fila_jobs"))   -- its fence:' || t."fence")::bigint END AS fila_fence
     FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" OFFSET 0) AS t) AS claimed
+    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
  ORDER BY fila_fence;
 -- claim_after
 WITH next AS MATERIALIZED (
@@ -28,16 +29,17 @@ WITH next AS MATERIALIZED (
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND "due_at" <= (timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
      AND ("priority", "due_at", "id") > ($2::bigint, $3::text::timestamptz, $4::bigint)
-   ORDER BY "priority", "due_at", "id" LIMIT $5::bigint FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
+   ORDER BY "priority", "due_at", "id" LIMIT LEAST($5::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
   DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "priority", "due_at", "id"), placed AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY "priority", "due_at", "id") AS fila_place FROM taken), lease AS (
   INSERT INTO "public"."fila_jobs_leases" ("lease_until", "owner", open, keys)
   SELECT clock_timestamp() + $6::bigint * interval '1 microsecond', $7::text, count(*), array_agg("id" ORDER BY fila_place) FROM placed
   HAVING count(*) > 0 RETURNING lease)
 SELECT "id", fila_fence, "failures", "crashes", 0, "priority" AS fila_1, "due_at" AS fila_2, "id" AS fila_3, "payload" FROM (
-  SELECT t.*, lease.lease << 20 | (placed.fila_place - 1) AS fila_fence
+  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+              ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"public"."fila_jobs_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "public"."fila_jobs"))   -- its fence:' || t."fence")::bigint END AS fila_fence
     FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" OFFSET 0) AS t) AS claimed
+    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
  ORDER BY fila_fence;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
@@ -151,7 +153,7 @@ WITH sent AS MATERIALIZED (
    WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
    ORDER BY sent.k), alive AS MATERIALIZED (
   SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
-   CROSS JOIN LATERAL (SELECT FROM "public"."fila_jobs" AS t WHERE t."id" = o.k AND (SELECT t."status" = 'pending' AND t."fence" < o.fence) OFFSET 0) AS t), kept AS (
+   CROSS JOIN LATERAL (SELECT FROM "public"."fila_jobs" AS t WHERE t."id" = o.k AND (SELECT t."status" = 'pending' AND t."fence" < o.fence) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg((fence & 1048575)::integer + 1) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE "public"."fila_jobs_leases" AS l
      SET "lease_until" = CASE WHEN whole THEN clock_timestamp() + $4::bigint * interval '1 microsecond' ELSE l."lease_until" END,
@@ -175,7 +177,7 @@ WITH stale AS MATERIALIZED (
      SET "fence" = o.fence, "status" = (CASE WHEN o.crashes >= $2::bigint - 1 THEN 'dead' ELSE 'pending' END)::text,
          "crashes" = o.crashes + CASE WHEN o.crashes IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE 1 END,
          "last_error" = 'lease expired'
-    FROM marked AS o WHERE o.goes AND t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."fence" < o.fence)
+    FROM (SELECT * FROM marked WHERE goes ORDER BY k) AS o WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."fence" < o.fence)
   RETURNING o.crashes >= $2::bigint - 1 AS dead), rest AS (
   SELECT lease, count(until) AS n, min(until) AS until
     FROM (SELECT lease, NULL::timestamptz AS until FROM stale UNION ALL SELECT lease, until FROM marked WHERE NOT goes) AS q
@@ -186,7 +188,7 @@ WITH stale AS MATERIALIZED (
 SELECT dead FROM moved;
 -- enqueue
 INSERT INTO "public"."fila_jobs" ("status", "due_at", "priority", "fence", "failures", "crashes", "payload")
-SELECT 'pending'::text, CASE WHEN o.delay IS NULL THEN clock_timestamp() ELSE clock_timestamp() + o.delay * interval '1 microsecond' END, o.priority, 0, 0, 0, o.c0
+SELECT 'pending'::text, CASE WHEN o.delay IS NULL THEN clock_timestamp() ELSE clock_timestamp() + o.delay * interval '1 microsecond' END, o.priority, COALESCE((SELECT max(lease) FROM "public"."fila_jobs_leases"), 0) << 20 | 1048575, 0, 0, o.c0
   FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i)
 RETURNING 1;
 -- counts
@@ -220,32 +222,34 @@ inline constexpr std::string_view postgres_parcels = R"sql(-- claim
 WITH next AS MATERIALIZED (
   SELECT ctid AS fila_at FROM "post"."parcels_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off' AND "queue" = 'o''mail' AND "shard" = 3
-   ORDER BY "priority", "id" LIMIT $1::bigint FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
+   ORDER BY "priority", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
   DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "queue", "shard", "priority", "id"), placed AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY "priority", "id") AS fila_place FROM taken), lease AS (
   INSERT INTO "post"."parcels_leases" ("locked_until", "locked_by", open, keys, "queue", "shard")
   SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg("id" ORDER BY fila_place), 'o''mail', 3 FROM placed
   HAVING count(*) > 0 RETURNING lease)
 SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, "cells" FROM (
-  SELECT t.*, lease.lease << 20 | (placed.fila_place - 1) AS fila_fence
+  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+              ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"post"."parcels_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "post"."parcels"))   -- its fence:' || t."fence")::bigint END AS fila_fence
     FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" OFFSET 0) AS t) AS claimed
+    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
  ORDER BY fila_fence;
 -- claim_after
 WITH next AS MATERIALIZED (
   SELECT ctid AS fila_at FROM "post"."parcels_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off' AND "queue" = 'o''mail' AND "shard" = 3
      AND ("priority", "id") > ($1::bigint, $2::bigint)
-   ORDER BY "priority", "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
+   ORDER BY "priority", "id" LIMIT LEAST($3::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
   DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "queue", "shard", "priority", "id"), placed AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY "priority", "id") AS fila_place FROM taken), lease AS (
   INSERT INTO "post"."parcels_leases" ("locked_until", "locked_by", open, keys, "queue", "shard")
   SELECT clock_timestamp() + $4::bigint * interval '1 microsecond', $5::text, count(*), array_agg("id" ORDER BY fila_place), 'o''mail', 3 FROM placed
   HAVING count(*) > 0 RETURNING lease)
 SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, "cells" FROM (
-  SELECT t.*, lease.lease << 20 | (placed.fila_place - 1) AS fila_fence
+  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+              ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"post"."parcels_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "post"."parcels"))   -- its fence:' || t."fence")::bigint END AS fila_fence
     FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" OFFSET 0) AS t) AS claimed
+    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
  ORDER BY fila_fence;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
@@ -354,7 +358,7 @@ WITH sent AS MATERIALIZED (
    WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
    ORDER BY sent.k), alive AS MATERIALIZED (
   SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
-   CROSS JOIN LATERAL (SELECT FROM "post"."parcels" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'pending' AND t."fence" < o.fence) OFFSET 0) AS t), kept AS (
+   CROSS JOIN LATERAL (SELECT FROM "post"."parcels" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'pending' AND t."fence" < o.fence) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg((fence & 1048575)::integer + 1) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE "post"."parcels_leases" AS l
      SET "locked_until" = CASE WHEN whole THEN clock_timestamp() + $4::bigint * interval '1 microsecond' ELSE l."locked_until" END,
@@ -378,7 +382,7 @@ WITH stale AS MATERIALIZED (
      SET "fence" = o.fence, "state" = 'pending',
          "crashes" = o.crashes + CASE WHEN o.crashes IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE 1 END,
          "touched" = GREATEST(clock_timestamp(), t."touched" + interval '1 microsecond')
-    FROM marked AS o WHERE o.goes AND t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence)
+    FROM (SELECT * FROM marked WHERE goes ORDER BY k) AS o WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence)
   RETURNING false AS dead), rest AS (
   SELECT lease, count(until) AS n, min(until) AS until
     FROM (SELECT lease, NULL::timestamptz AS until FROM stale UNION ALL SELECT lease, until FROM marked WHERE NOT goes) AS q
@@ -398,8 +402,8 @@ WITH stale AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT COALESCE(t."crashes", 0) AS crashes FROM "post"."parcels" AS t
                          WHERE t."id" = u.k AND t."state" = 'pending' AND t."fence" < u.fence OFFSET 0) AS found), marked AS MATERIALIZED (
   SELECT *, late AND row_number() OVER (PARTITION BY late ORDER BY fence) <= $1::bigint AS goes FROM open), moved AS (
-  DELETE FROM "post"."parcels" AS t USING marked AS o
-   WHERE o.goes AND t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence) AND (SELECT set_config('fila.leased', 'on', true)) = 'on'
+  DELETE FROM "post"."parcels" AS t USING (SELECT * FROM marked WHERE goes ORDER BY k) AS o
+   WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence) AND (SELECT set_config('fila.leased', 'on', true)) = 'on'
   RETURNING true AS dead), rest AS (
   SELECT lease, count(until) AS n, min(until) AS until
     FROM (SELECT lease, NULL::timestamptz AS until FROM stale UNION ALL SELECT lease, until FROM marked WHERE NOT goes) AS q
@@ -410,7 +414,7 @@ WITH stale AS MATERIALIZED (
 SELECT dead FROM moved;
 -- enqueue
 INSERT INTO "post"."parcels" ("state", "queue", "shard", "priority", "fence", "crashes", "touched", "cells")
-SELECT 'pending'::text, 'o''mail', 3, o.priority, 0, 0, clock_timestamp(), o.c0
+SELECT 'pending'::text, 'o''mail', 3, o.priority, COALESCE((SELECT max(lease) FROM "post"."parcels_leases"), 0) << 20 | 1048575, 0, clock_timestamp(), o.c0
   FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i)
 RETURNING 1;
 -- counts

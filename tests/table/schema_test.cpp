@@ -173,3 +173,30 @@ TEST_CASE("verify: what cannot work is fatal") {
     CHECK(found[2].what.find("the fence needs microseconds") != std::string::npos);
     CHECK(found[2].fatal);
 }
+
+TEST_CASE("verify: what a split table cannot bear is fatal") {
+    auto live = migrated();
+    std::erase_if(live.columns, [](auto const& c) { return c.name == "lease_until" || c.name == "owner"; });
+    live.triggers = {"fila_inserted", "fila_deleted", "fila_truncated",
+                     "fila_renewed",  "fila_changed", "audit"};
+    live.update_triggers = {"fila_renewed", "fila_changed"};
+    auto const fatal = [&](std::string const& what) {
+        auto const found = fila::detail::compare(split_jobs, live, fila::postgres_dialect());
+        if (what.empty()) return found.empty();
+        return found.size() == 1 && found[0].fatal && found[0].what.find(what) != std::string::npos;
+    };
+    CHECK(fatal(""));
+    auto const good = live;
+    live.triggers.erase(live.triggers.begin());
+    CHECK(fatal("lacks the triggers"));
+    live = good, column(live, "due_at").type = "timestamp without time zone";
+    CHECK(fatal("changes with the session's time zone"));
+    live = good, column(live, "status").not_null = false;
+    CHECK(fatal("\"status\" may be NULL"));
+    live = good, column(live, "fence").type = "integer";
+    CHECK(fatal("is integer, and the fence grows"));
+    live = good, live.partition_key = {"id"};
+    CHECK(fatal("is partitioned: triggers"));
+    live = good, live.row_security = true;
+    CHECK(fatal("row-level security hides rows"));
+}

@@ -27,6 +27,8 @@ struct Catalogue {
     std::vector<Column> columns{};                   ///< in any order
     std::vector<std::vector<std::string>> unique{};  ///< columns of each primary key and full unique index
     std::vector<std::string> update_triggers{};      ///< that run on UPDATE, by name
+    std::vector<std::string> triggers{};             ///< all that are enabled, by name
+    bool row_security = false;                       ///< rows may be hidden from us
     std::vector<std::string> partition_key{};        ///< columns
     std::vector<std::string> checks{};               ///< CHECK constraints, as the database prints them
     std::vector<std::string> denied{};  ///< of SELECT, INSERT, UPDATE, DELETE: what we may do nowhere

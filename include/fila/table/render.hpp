@@ -122,6 +122,7 @@ private:
         macros["full"] = sql::full;
         macros["changes"] = sql::changes;
         macros["next_fence"] = sql::next_fence;
+        macros["first_fence"] = "0";
         if constexpr (can::age_column) {
             macros["ticked"] = d_.ticked("{updated_at}");
             macros["ticked_t"] = d_.ticked("t.{updated_at}");
@@ -166,7 +167,7 @@ private:
             if (part.nulls != Nulls::refused) due = "COALESCE(" + due + ", " + d_.earliest + ")";
             term(due, d_.after_due);
         }
-        // Beside a split table keys are stored so that they compare like that.
+        // Beside a split table keys are ordered as they are in the table itself, so that one is found by the other.
         bool const text = part_wire_v<key_part_type> == Wire::text && !split_;
         term(sql_.words["key"] + (text ? d_.text_order : ""), ":after_key");
         sql_.words["order"] = terms;
@@ -186,9 +187,13 @@ private:
     }
     /// What the statements of a split table know further.
     void beside_it() {
-        split_words(table_, d_, sql_.words);
+        auto& words = sql_.words;
         auto& macros = sql_.macros;
+        split_words(table_, d_, words);
         macros["place"] = "(fence & {last_place})::integer + 1";
+        macros["first_fence"] = sql::split::fence_of_all;
+        SqlTemplate const plain = sql_;
+        words["behind"] = quote_word(plain(sql::split::behind).text);
         macros["held"] = sql::split::held;
         macros["closed"] = sql::split::closed;
         macros["doomed"] = sql::split::doomed;

@@ -58,6 +58,9 @@ public:
         words["table"] = table_.name().qualified(d_.default_schema);
         words["table_text"] = quote_word(words["table"]);
         words["follow"] = Beside{table_.name(), "_fila_follow", d_}.qualified();
+        words["follow_text"] = quote_word(words["follow"]);
+        words["first_fence"] = Beside{table_.name(), "_fila_fence", d_}.qualified();
+        words["key"] = name(table_.key_part());
         words["status"] = name(table_.template get<status_part>());
         words["pending"] = quote_word(table_.words().pending);
         words["vacuum"] = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000";
@@ -86,8 +89,7 @@ public:
             column(name(table_.template get<column_role::priority>()), "bigint");
         if constexpr (T::template has<column_role::due_at>)
             column(name(table_.template get<column_role::due_at>()), d_.time_type);
-        bool const text = part_wire_v<std::remove_cvref_t<decltype(table_.key_part())>> == Wire::text;
-        column(name(table_.key_part()), words["key_type"] + (text ? d_.text_order : ""));
+        column(words["key"], words["key_type"]);
         return split_ddl(std::move(sql));
     }
 

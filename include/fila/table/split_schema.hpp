@@ -3,14 +3,15 @@
 //
 // The triggers keep `ready` in step with whatever anybody does to the table: a row that is inserted with the word
 // for pending waits; one that is deleted, finished, delayed or moved up by hand waits no more, or elsewhere. A row
-// that is pending and does not wait is in somebody's hand: its new due time counts from when it comes back. Who sets
-// a finished row back to pending gets a fence larger than those of the leases there are, so that its last owner
-// cannot settle it.
+// that is pending and does not wait is in somebody's hand: its new due time counts from when it comes back. A row that
+// is inserted, set back to pending or given another key by hand gets a fence larger than those of the leases there
+// are: no lease that lists its key has it.
 #pragma once
 
 #include <fila/table/split_statements.hpp>
 #include <fila/table/sql_template.hpp>
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -30,51 +31,59 @@ CREATE TABLE IF NOT EXISTS {leases} (
 ) WITH (fillfactor = 50, {vacuum});
 )";
 
+// Also where one of the three is new, came back from a dump, or was renamed: then all that is pending waits, nobody has
+// anything, and leases are counted on from the fences that there are.
 inline constexpr std::string_view triggers = R"(DO {quote} BEGIN
-IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = {table_text}::regclass AND tgname = '{changed}') THEN
+IF (SELECT count(*) FROM pg_catalog.pg_trigger
+     WHERE tgrelid = {table_text}::regclass AND tgfoid = to_regproc({follow_text})) < {number_of_triggers}
+   OR NOT EXISTS (SELECT FROM pg_catalog.pg_sequences WHERE last_value IS NOT NULL AND
+                  format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence({leases_text}, 'lease')) THEN
+  LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE;
+  CREATE OR REPLACE FUNCTION {first_fence}() RETURNS bigint LANGUAGE plpgsql STABLE AS {inner_quote} BEGIN
+    RETURN {fence_of_all};
+  END {inner_quote};
   CREATE OR REPLACE FUNCTION {follow}() RETURNS trigger LANGUAGE plpgsql AS {inner_quote} BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_RELID IS DISTINCT FROM to_regclass({table_text})::oid THEN
+      RAISE 'fila: the triggers of % follow another table, %: after a rename, migrate() with the new mapping makes them anew; else drop them',
+        TG_RELID::regclass, {table_text};
+    ELSIF TG_OP = 'INSERT' THEN
       INSERT INTO {ready} ({waiting}) SELECT {waiting} FROM fila_inserted WHERE {status} = {pending};
     ELSIF TG_OP = 'TRUNCATE' THEN
       TRUNCATE {ready}, {leases};
     ELSIF TG_WHEN = 'BEFORE' THEN
-      NEW.{fence} := GREATEST(OLD.{fence}, (SELECT max(lease) FROM {leases}) << {places} | {last_place});
+      NEW.{fence} := GREATEST(OLD.{fence}, {fence_of_all});
       RETURN NEW;
     ELSE
-      IF TG_OP = 'DELETE' OR (OLD.{status} = {pending} AND OLD.{fence} = NEW.{fence}) THEN
+      IF OLD.{status} = {pending} THEN
         DELETE FROM {ready} AS r WHERE {was};
-        IF NOT FOUND THEN
-          RETURN NULL;
-        END IF;
       END IF;
-      IF TG_OP = 'UPDATE' AND NEW.{status} = {pending} THEN
-        INSERT INTO {ready} ({waiting}) VALUES ({is});
+      IF TG_OP = 'UPDATE' AND NEW.{status} = {pending}
+         AND (FOUND OR OLD.{fence} <> NEW.{fence} OR OLD.{status} <> {pending}) THEN
+        INSERT INTO {ready} ({waiting}) VALUES ({is}) ON CONFLICT DO NOTHING;
       END IF;
     END IF;
     RETURN NULL;
   END {inner_quote};
-  CREATE TRIGGER fila_inserted AFTER INSERT ON {table} REFERENCING NEW TABLE AS fila_inserted
+{dropped}  CREATE TRIGGER fila_inserted AFTER INSERT ON {table} REFERENCING NEW TABLE AS fila_inserted
     FOR EACH STATEMENT EXECUTE FUNCTION {follow}();
   CREATE TRIGGER fila_deleted AFTER DELETE ON {table} FOR EACH ROW
     WHEN (OLD.{status} = {pending} AND current_setting('fila.leased', true) IS DISTINCT FROM 'on')
     EXECUTE FUNCTION {follow}();
   CREATE TRIGGER fila_truncated AFTER TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {follow}();
-  CREATE TRIGGER {revived} BEFORE UPDATE OF {status} ON {table} FOR EACH ROW
-    WHEN (OLD.{status} <> {pending} AND NEW.{status} = {pending} AND OLD.{fence} = NEW.{fence})
+  CREATE TRIGGER fila_renewed BEFORE UPDATE ON {table} FOR EACH ROW
+    WHEN (OLD.{fence} = NEW.{fence} AND NEW.{status} = {pending} AND (OLD.{status} <> {pending} OR OLD.{key} <> NEW.{key}))
     EXECUTE FUNCTION {follow}();
-  CREATE TRIGGER {changed} AFTER UPDATE ON {table} FOR EACH ROW
+  CREATE TRIGGER fila_changed AFTER UPDATE ON {table} FOR EACH ROW
     WHEN ((NEW.{status} = {pending} OR OLD.{fence} = NEW.{fence})
           AND ({old}) IS DISTINCT FROM ({new}))
     EXECUTE FUNCTION {follow}();
+  ALTER TABLE {table} ALTER COLUMN {fence} SET DEFAULT {first_fence}();
+  TRUNCATE {ready}, {leases};
+  INSERT INTO {ready} ({waiting}) SELECT {waiting} FROM {table} WHERE {status} = {pending};
+  PERFORM setval(pg_get_serial_sequence({leases_text}, 'lease'),
+                 COALESCE((SELECT max({fence}) >> {places} FROM {table}), 0) + 1);
 END IF;
 END {quote};
-)";
-
-// Rows that were there before the tables beside them: none waits and nobody has one.
-inline constexpr std::string_view taken_over = R"(INSERT INTO {ready} ({waiting})
-SELECT {waiting} FROM {table} WHERE {status} = {pending}
-   AND NOT EXISTS (SELECT FROM {ready}) AND NOT EXISTS (SELECT FROM {leases})
-ON CONFLICT DO NOTHING;
 )";
 
 }  // namespace fila::inline v1::detail::sql::split
@@ -89,13 +98,16 @@ namespace fila::inline v1::detail {
 
 /// `waiting` and the words of the renderer are in `words` already.
 [[nodiscard]] inline std::string split_ddl(SqlTemplate sql) {
-    sql.words["changed"] = sql::split::changed;
-    sql.words["revived"] = sql::split::revived;
+    auto& dropped = sql.words["dropped"] = "";
+    for (auto const name : sql::split::trigger_names)
+        dropped += "  DROP TRIGGER IF EXISTS " + std::string{name} + " ON " + sql.words["table"] + ";\n";
+    sql.words["number_of_triggers"] = std::to_string(std::size(sql::split::trigger_names));
+    sql.macros["fence_of_all"] = sql::split::fence_of_all;
     sql.words["quote"] = sql.words["inner_quote"] = "";
     auto const text = sql(sql::split::triggers).text;
     sql.words["quote"] = dollar_quote(text, "fila");
     sql.words["inner_quote"] = dollar_quote(text, "follow");
-    return sql(sql::split::tables).text + sql(sql::split::triggers).text + sql(sql::split::taken_over).text;
+    return sql(sql::split::tables).text + sql(sql::split::triggers).text;
 }
 
 }  // namespace fila::inline v1::detail

@@ -20,8 +20,17 @@
 
 namespace fila::inline v1::detail::sql::split {
 
-/// The triggers that run on UPDATE.
-inline constexpr std::string_view changed = "fila_changed", revived = "fila_revived";
+inline constexpr std::string_view trigger_names[]{"fila_inserted", "fila_deleted", "fila_truncated",
+                                                  "fila_renewed", "fila_changed"};
+// Larger than that of any lease there is, and smaller than those to come.
+inline constexpr std::string_view fence_of_all =
+    "COALESCE((SELECT max(lease) FROM {leases}), 0) << {places} | {last_place}";
+
+// A fence that is ahead of the leases (rows from elsewhere, with their fences) could never be settled: better no claim.
+inline constexpr std::string_view behind =
+    "fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence({leases_text}, "
+    "'lease'), (SELECT "
+    "max({fence}) >> {places} FROM {table}))   -- its fence: ";
 
 // As in one table: the first claim of a pass reads the clock, and none waits for the disk. By ctid, since nobody
 // updates a row of `ready`. What has no row in the table any more was deleted past the triggers.
@@ -30,16 +39,17 @@ inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
    WHERE {unsynced?{unsynced}}{!unsynced?true}{fixed}{due_at?
      AND {due} <= {start}}{after?
      AND ({order}) > ({cursor})}
-   ORDER BY {order} LIMIT :n FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
+   ORDER BY {order} LIMIT LEAST(:n, {last_place}) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
   DELETE FROM {ready} WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING {waiting}), placed AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY {order}) AS fila_place FROM taken), lease AS (
   INSERT INTO {leases} ({lease_until}, {owner}, open, keys{fixed_columns})
   SELECT {until}, :owner, count(*), array_agg({key} ORDER BY fila_place){fixed_values} FROM placed
   HAVING count(*) > 0 RETURNING lease)
 SELECT {returning} FROM (
-  SELECT t.*, lease.lease << {places} | (placed.fila_place - 1) AS fila_fence
+  SELECT t.*, CASE WHEN t.{fence} < lease.lease << {places} THEN lease.lease << {places} | (placed.fila_place - 1)
+              ELSE ({behind} || t.{fence})::bigint END AS fila_fence
     FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM {table} AS t WHERE t.{key} = placed.{key} OFFSET 0) AS t) AS claimed
+    CROSS JOIN LATERAL (SELECT * FROM {table} AS t WHERE t.{key} = placed.{key} AND t.{status} = {pending} OFFSET 0) AS t) AS claimed
  ORDER BY fila_fence)";
 
 // Both rows are locked: who deletes the row by hand waits, as in one table, and holds nothing that we want. They come
@@ -99,11 +109,12 @@ inline constexpr std::string_view hold = R"(SELECT lease FROM {leases}
 // No row of `ready` belongs to what a lease has: the trigger need not look.
 inline constexpr std::string_view quietly = "(SELECT set_config('fila.leased', 'on', true)) = 'on'";
 
+// The rows are locked, too: what a settle or a rescue did while this waited for the lease is seen by no snapshot of ours.
 // Rows of the lease that are not sent keep the time that they had: then each row has one of its own.
 inline constexpr std::string_view extend = R"(WITH sent AS MATERIALIZED (
   SELECT * FROM {o_keys}), {held}, alive AS MATERIALIZED (
   SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
-   CROSS JOIN LATERAL (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {owned}) OFFSET 0) AS t), kept AS (
+   CROSS JOIN LATERAL (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {owned}) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg({place}) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE {leases} AS l
      SET {lease_until} = CASE WHEN whole THEN {until} ELSE l.{lease_until} END,
@@ -141,10 +152,11 @@ inline constexpr std::string_view requeue = R"(UPDATE {table} AS t
          {crashes} = o.crashes + CASE WHEN o.crashes {full} THEN 0 ELSE 1 END}{last_error?,
          {last_error} = 'lease expired'}{updated_at?,
          {updated_at} = {ticked_t}}
-    FROM marked AS o WHERE o.goes AND t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned})
+    FROM (SELECT * FROM marked WHERE goes ORDER BY k) AS o WHERE t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned})
   RETURNING {mortal?{doomed}}{!mortal?false} AS dead)";
-inline constexpr std::string_view bury = R"(DELETE FROM {table} AS t USING marked AS o
-   WHERE o.goes AND t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned}) AND {quietly}
+inline constexpr std::string_view bury =
+    R"(DELETE FROM {table} AS t USING (SELECT * FROM marked WHERE goes ORDER BY k) AS o
+   WHERE t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned}) AND {quietly}
   RETURNING true AS dead)";
 inline constexpr std::string_view doomed = "o.crashes >= :max_crashes - 1";
 

@@ -27,6 +27,7 @@ void split_words(T const& table, Dialect const& dialect, SqlTemplate::Names& wor
     using can = Abilities<T>;
     words["ready"] = Beside{table.name(), "_ready", dialect}.qualified();
     words["leases"] = Beside{table.name(), "_leases", dialect}.qualified();
+    words["leases_text"] = quote_word(words["leases"]);
     words["places"] = "20";
     words["last_place"] = "1048575";
     auto& waiting = words["waiting"] = leading_fixed(table);

@@ -131,13 +131,18 @@ public:
         requires(can::lease)
     {
         if (tickets.empty()) return;
-        auto rows = core_->codec.key_rows();
-        for (auto const& ticket : tickets) Codec::add_key(rows, ticket);
         std::fill(acks.begin(), acks.end(), Ack::lost);
         auto const connection = core_->pool.acquire(Lane::keeper);
-        connection->run_rows(core_->sql.extend,
-                             {{"lease", detail::to_micros(lease)}, {"owner", core_->owner}}, rows,
-                             [&](auto const& record) { acks[Core::place(record)] = Ack::applied; });
+        // A statement that meets many leases takes the square of their number.
+        constexpr std::size_t most = T::is_split ? 500 : SIZE_MAX;
+        for (std::size_t from = 0; from < tickets.size(); from += std::min(most, tickets.size() - from)) {
+            auto rows = core_->codec.key_rows();
+            for (auto const& ticket : tickets.subspan(from, std::min(most, tickets.size() - from)))
+                Codec::add_key(rows, ticket);
+            connection->run_rows(
+                core_->sql.extend, {{"lease", detail::to_micros(lease)}, {"owner", core_->owner}}, rows,
+                [&](auto const& record) { acks[from + Core::place(record)] = Ack::applied; });
+        }
     }
     /// By age, where only `updated_at` is mapped: older than the latest claim's lease (five minutes before
     /// the first).

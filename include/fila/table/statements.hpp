@@ -154,7 +154,7 @@ RETURNING true)";
 
 inline constexpr std::string_view enqueue =
     R"(INSERT INTO {table} ({status}{fixed_columns}{due_at?, {due_at}}{priority?, {priority}}{fence?, {fence}}{failures?, {failures}}{crashes?, {crashes}}{updated_at?, {updated_at}}{insert_columns})
-{postgres?SELECT }{sqlite?VALUES (}{pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, 0}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{sqlite?)}{postgres?
+{postgres?SELECT }{sqlite?VALUES (}{pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, {first_fence}}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{sqlite?)}{postgres?
   FROM {o_enqueue}
 RETURNING 1})";
 

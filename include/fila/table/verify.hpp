@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -188,8 +189,10 @@ private:
             auto const family = type_family(live->type, sqlite_);
             auto const expected = sqlite_ ? type_family(d_.time_type, true) : TypeFamily::instant;
             if (family == TypeFamily::naive_time && live->type.starts_with("timestamp"))
-                warn(at(name) + " is " + live->type + ": its meaning changes with the session's time zone",
-                     alter(name, "TYPE timestamptz"));
+                findings_.push_back(
+                    {split_,
+                     at(name) + " is " + live->type + ": its meaning changes with the session's time zone",
+                     alter(name, "TYPE timestamptz")});
             else if (family != expected && family != TypeFamily::other)
                 fatal(at(name) + " is " + live->type + ", a time (" + d_.time_type + ") was expected",
                       sqlite_ ? "open the store with the other fila::sqlite::TimeFormat"
@@ -249,13 +252,32 @@ private:
             warn("trigger " + detail::quote_name(trigger) + " runs at every claim and settle",
                  "review it; where it writes the fence or the status, rows are lost to their owners");
         }
-        if (split_ && std::count_if(live_.update_triggers.begin(), live_.update_triggers.end(), ours) < 2)
+        if (split_) of_split();
+    }
+    /// What one table bears, and a row would be lost by that is claimed from a table beside it.
+    void of_split() {
+        if (std::count_if(live_.triggers.begin(), live_.triggers.end(), ours) <
+            std::ssize(sql::split::trigger_names))
             fatal(name_ + " lacks the triggers that follow its rows: nobody would claim them",
                   "store.migrate(), as the owner of the table");
+        if constexpr (T::is_split)
+            for (auto const name :
+                 {table_.template get<column_role::fence>().name, table_.template get<status_part>().name})
+                if (auto const* live = find(name); live != nullptr && !live->not_null)
+                    fatal(at(name) + " may be NULL: such a row of a split table could be lost",
+                          not_null(name));
+        if (!live_.partition_key.empty())
+            fatal(name_ + " is partitioned: triggers of a split table do not see all that its partitions do",
+                  "leave .split(), or the partitions");
+        if (live_.row_security)
+            fatal("row-level security hides rows of " + name_ + " from " + grantee() +
+                      ", but not their keys beside it: who claims those would lose them",
+                  "ALTER ROLE " + grantee() + " BYPASSRLS   -- or leave .split()");
     }
 
     [[nodiscard]] static bool ours(std::string_view trigger) {
-        return trigger == sql::split::changed || trigger == sql::split::revived;
+        auto const& names = sql::split::trigger_names;
+        return std::find(std::begin(names), std::end(names), trigger) != std::end(names);
     }
 
     void privileges() {

@@ -134,6 +134,93 @@ TEST_CASE("split: a finished job that is set back by hand is not its last owner'
     CHECK(settle_one(store, theirs.batch.tickets()[0], fila::complete()) == Ack::applied);
 }
 
+TEST_CASE("split: a key that comes again while its lease goes on is not that lease's") {
+    Sandbox box;
+    auto store = make(box, 3);
+    auto const c = claim(store, 3);
+    auto const settled = [&](std::size_t i) {
+        return settle_one(store, c.batch.tickets()[i], fila::complete());
+    };
+    CHECK(settled(0) == Ack::applied);
+    box.run("INSERT INTO {s}.jobs (id, payload) VALUES (1, 'again')");
+    CHECK(settled(0) == Ack::lost);
+    CHECK(settled(1) == Ack::applied);
+    box.run("UPDATE {s}.jobs SET id = 10 WHERE id = 3");
+    CHECK(settled(2) == Ack::lost);
+    CHECK(waiting(box) == Keys{10, 1});
+    expire_all(box);
+    CHECK(store.rescue({}).rows() == 0);
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.jobs_leases") == 0);
+    CHECK(fault(box) == "");
+}
+
+TEST_CASE("split: a row with a fence that no lease can have yet stops the claim, which says what mends it") {
+    Sandbox box;
+    auto store = make(box, 1);
+    box.run("INSERT INTO {s}.jobs (payload, fence) VALUES ('from elsewhere', 500::bigint << 20)");
+    auto const refused = error_of([&] { (void)claim(store, 2); });
+    REQUIRE(refused);
+    std::string const why = refused->what();
+    CHECK(waiting(box).size() == 2);
+    auto const mend =
+        why.substr(why.find("SELECT setval"), why.find("   -- its") - why.find("SELECT setval"));
+    box.run(mend);
+    CHECK(work_off(store, 2) == 2);
+}
+
+TEST_CASE("split: migrate makes a whole of what was dropped, renamed or left behind") {
+    Sandbox box;
+    auto store = make(box, 3);
+    box.run("UPDATE {s}.jobs SET fence = 7::bigint << 20 WHERE id = 3");
+    REQUIRE(claim(store, 1).size() == 1);
+    box.run("DROP TABLE {s}.jobs_leases");
+    store.migrate();
+    CHECK(waiting(box) == Keys{1, 2, 3});
+    CHECK(claim(store, 3).batch.tickets()[0].fence >> 20 > 7);
+    box.run("DROP TABLE {s}.jobs");
+    store.migrate();
+    CHECK(box.get<int>("SELECT count(*) FROM {s}.jobs_leases") == 0);
+    CHECK(store.enqueue(std::vector<Job>{{0, "a"}}) == 1);
+    CHECK(waiting(box) == Keys{1});
+
+    box.run("ALTER TABLE {s}.jobs RENAME TO tasks");
+    store.migrate();  // another jobs
+    CHECK_THROWS_AS(box.run("TRUNCATE {s}.tasks"), pqxx::sql_error);
+    Jobs renamed{config(box), fila::job_table<std::string>(fila::TableName{box.name("tasks")}),
+                 fila::OnStart::migrate};
+    CHECK(renamed.enqueue(std::vector<Job>{{0, "b"}}) == 1);
+    CHECK(work_off(renamed, 5) == 2);
+}
+
+TEST_CASE("split: whoever is ahead of the triggers has no row run that is not pending") {
+    Sandbox box;
+    auto store = make(box, 2);
+    box.run("ALTER TABLE {s}.jobs DISABLE TRIGGER fila_changed");
+    box.run("UPDATE {s}.jobs SET status = 'discarded' WHERE id = 1");
+    CHECK(claim(store, 5).keys() == Keys{2});
+}
+
+TEST_CASE("split: a heartbeat that waited for a settle extends what is left, and that alone") {
+    Sandbox box;
+    auto store = make(box, 3);
+    auto const c = claim(store, 3);
+    std::vector const two(c.batch.tickets().begin(), c.batch.tickets().begin() + 2);
+    std::vector<Ack> acks(2, Ack::in_doubt);
+    {
+        Session other;
+        pqxx::work settles{other.connection()};
+        settles.exec(box.in("SELECT FROM {s}.jobs_leases FOR UPDATE"));
+        settles.exec(box.in(
+            "UPDATE {s}.jobs SET fence = fence + (1::bigint << 40), status = 'discarded' WHERE id = 1"));
+        settles.exec(box.in("UPDATE {s}.jobs_leases SET open = 2"));
+        std::jthread const extends{[&] { store.extend(two, 1h, acks); }};
+        CHECK(eventually([&] { return box.waiting() == 1; }));
+        settles.commit();
+    }
+    CHECK(acks == std::vector{Ack::lost, Ack::applied});
+    CHECK(box.get<bool>("SELECT untils IS NOT NULL FROM {s}.jobs_leases"));
+}
+
 TEST_CASE("split: a lease ends with the last of its jobs, however they end") {
     Sandbox box;
     auto store = make(box, 5);
@@ -264,7 +351,7 @@ TEST_CASE("split: two queues of a table, with keys of text and rows that stay") 
     mail.enqueue(std::vector<Letter>{{"b", "1", ""}, {"\xC3\xA4", "2", ""}, {"a", "3", ""}, {"Z", "4", ""}});
     fax.enqueue(std::vector<Letter>{{"c", "5", ""}});
     auto c = claim(mail, 2);
-    CHECK(c.keys() == std::vector<std::string>{"Z", "a"});
+    CHECK(c.keys() == std::vector<std::string>{"Z", "a"});  // in the order of the database
     auto const rest = claim(mail, 5, c.result.cursor);
     CHECK(rest.keys() == std::vector<std::string>{"b", "\xC3\xA4"});
     c.batch.rows()[0].answer = "yes";
@@ -351,8 +438,17 @@ TEST_CASE("split: verify and doctor look at the tables beside it") {
     CHECK(found(store.doctor(), "pending and due in more than"));
     box.run("ALTER TABLE {s}.jobs_ready SET (autovacuum_enabled = off)");
     CHECK(found(store.doctor(), "autovacuum is off for " + box.schema() + ".jobs_ready"));
-    box.run("ALTER TABLE {s}.jobs DISABLE TRIGGER fila_changed");
+    box.run("ALTER TABLE {s}.jobs DISABLE TRIGGER fila_inserted");
     CHECK(found(store.verify(), "lacks the triggers"));
+    box.run("ALTER TABLE {s}.jobs ALTER fence DROP NOT NULL");
+    CHECK(found(store.verify(), "\"fence\" may be NULL: such a row of a split table"));
+    CHECK_THROWS_AS((Jobs{config(box), jobs_of(box)}), fila::ConfigError);
+    auto const role = box.role({"NOSUPERUSER"});
+    box.run("GRANT USAGE ON SCHEMA {s} TO " + role + "; GRANT ALL ON ALL TABLES IN SCHEMA {s} TO " + role);
+    box.run("ALTER TABLE {s}.jobs ENABLE ROW LEVEL SECURITY");
+    Jobs seen_by_few{{.conninfo = box.store_conninfo(role)}, jobs_of(box), fila::OnStart::nothing};
+    CHECK(found(seen_by_few.verify(), "row-level security hides rows"));
+    CHECK_FALSE(found(store.verify(), "row-level security"));
     box.run("ALTER TABLE {s}.jobs_leases RENAME COLUMN open TO opened");
     CHECK(found(store.verify(), "has no column \"open\""));
 }

@@ -42,8 +42,8 @@ SELECT i.indexrelid::bigint, a.attname
  ORDER BY i.indexrelid, k.place)";
 
 inline constexpr std::string_view triggers_sql = R"(
-SELECT tgname FROM pg_catalog.pg_trigger
- WHERE tgrelid = pg_catalog.to_regclass($1::text) AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0
+SELECT tgname, tgtype & 16 <> 0 FROM pg_catalog.pg_trigger
+ WHERE tgrelid = pg_catalog.to_regclass($1::text) AND NOT tgisinternal AND tgenabled <> 'D'
  ORDER BY tgname)";
 
 inline constexpr std::string_view partition_sql = R"(
@@ -88,7 +88,8 @@ SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.reln
    AND CASE WHEN c.relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(c.oid, 'USAGE, UPDATE') END
  ORDER BY d.adnum)";
 
-inline constexpr std::string_view role_sql = R"(SELECT pg_catalog.quote_ident(current_user), $1::text)";
+inline constexpr std::string_view role_sql =
+    R"(SELECT pg_catalog.quote_ident(current_user), pg_catalog.row_security_active(pg_catalog.to_regclass($1::text)::oid))";
 
 /// `run(statement, bindings, on_row)` is a connection's. A table that is not there, or whose schema we may
 /// not use, does not exist as far as we can tell.
@@ -120,7 +121,10 @@ Catalogue read_catalogue(TableName const& name, Run run) {
         index = r[0].text();
         found.unique.back().push_back(text(r[1]));
     });
-    read(triggers_sql, [&](auto const& r) { found.update_triggers.push_back(text(r[0])); });
+    read(triggers_sql, [&](auto const& r) {
+        found.triggers.push_back(text(r[0]));
+        if (r[1].template get<bool>()) found.update_triggers.push_back(text(r[0]));
+    });
     read(partition_sql, [&](auto const& r) { found.partition_key.push_back(text(r[0])); });
     read(checks_sql, [&](auto const& r) { found.checks.push_back(text(r[0])); });
     read(denied_sql, [&](auto const& r) { found.denied.push_back(text(r[0])); });
@@ -129,7 +133,10 @@ Catalogue read_catalogue(TableName const& name, Run run) {
         if (column != found.columns.end()) column->denied.push_back(text(r[1]));
     });
     read(sequences_denied_sql, [&](auto const& r) { found.denied_sequences.push_back(text(r[0])); });
-    read(role_sql, [&](auto const& r) { found.role = text(r[0]); });
+    read(role_sql, [&](auto const& r) {
+        found.role = text(r[0]);
+        found.row_security = r[1].template get<bool>();
+    });
     return found;
 }
 
