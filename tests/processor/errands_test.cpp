@@ -33,7 +33,8 @@ namespace {
 template <class Store = ScriptedStore<>>
 struct World {
     explicit World(int rows, std::size_t connections = 4)
-        : store{clock, {.keep_finished = true, .max_transactions = connections}}, runs(rows + 1u) {
+        : store{clock, {.keep_finished = true, .max_transactions = connections}},
+          runs(static_cast<std::size_t>(rows) + 1) {
         for (int i = 1; i <= rows; ++i) store.table().put(i);
     }
     template <class... Policies>

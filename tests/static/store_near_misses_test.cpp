@@ -169,13 +169,13 @@ static_assert(!fila::NotifyingStore<Archetype> && !fila::NotifyingStore<Subscrib
 static_assert(!fila::NotifyingStore<SubscribesTheWrongWay>);
 
 struct Immediate : Archetype {
-    static constexpr bool immediate = true;
+    [[maybe_unused]] static constexpr bool immediate = true;
 };
 struct NotImmediate : Archetype {
-    static constexpr bool immediate = false;
+    [[maybe_unused]] static constexpr bool immediate = false;
 };
 struct ImmediateOnly {
-    static constexpr bool immediate = true;
+    [[maybe_unused]] static constexpr bool immediate = true;
 };
 static_assert(fila::ImmediateStore<Immediate>);
 static_assert(!fila::ImmediateStore<Archetype> && !fila::ImmediateStore<NotImmediate>);
