@@ -225,7 +225,7 @@ TEST_CASE("errands: a row that is found when the run has been stopped is given b
     CHECK(world.no_locks());
 }
 
-TEST_CASE("errands: a hard stop does not wait for one that is out, and its row is rolled back") {
+TEST_CASE("errands: a hard stop waits for the answers of those that are out, and rolls their rows back") {
     World<> world{3, 2};
     Gate gate;
     world.at_claims(When::after, 1, [&](std::size_t) { gate.pass(); });
@@ -235,13 +235,16 @@ TEST_CASE("errands: a hard stop does not wait for one that is out, and its row i
     OpenAtEnd const open{gate};
     REQUIRE(eventually([&] { return gate.inside() == 2; }));
     CHECK(p.health().in_flight == 0);  // nothing is in hand that has not been found
-    auto const report = running.stop();
+    running.request_stop();
+    // A run that does not wait is over in a moment.
+    CHECK_FALSE(eventually([&] { return running.over(); }, std::chrono::seconds{1}));
+    gate.open();
+    auto const report = running.wait();
+    CHECK(world.no_locks());
     CHECK(report.claimed == 1);
     CHECK(report.completed == 1);
     CHECK(report.abandoned == 0);
     CHECK(limiter.acquire(2) == 2);
-    gate.open();
-    CHECK(eventually([&] { return world.no_locks(); }));
     CHECK(world.store.table().find(2)->state == RowState::pending);
     CHECK(world.handled == 1);
 }

@@ -89,14 +89,14 @@ fila_mutant(errand_for_nothing_keeps_its_slot detail/ledger.hpp
     "row ? tally.tell(RowsClaimed{1}) : parts.limiter.release(1);"
     "if (row) tally.tell(RowsClaimed{1});")
 fila_mutant(errand_rings_nobody detail/ledger.hpp
-    "if (room) claimer->bell().ring();"
+    "if (room || stopping()) claimer->bell().ring();"
     "static_cast<void>(room);")
 fila_mutant(cursor_of_an_errand_is_not_kept detail/errands.hpp
     "cursor_ = errand.result.cursor;"
     "cursor_ = {};")
-fila_mutant(errand_under_way_at_the_hard_stop_keeps_its_slot detail/ledger.hpp
-    "if (asking) parts.limiter.release(asking);"
+fila_mutant(hard_stop_leaves_errands_out detail/claimer.hpp
+    "if (now >= hard && ledger_.asking()) return {Step::idle};"
     "")
-fila_mutant(errand_is_back_after_the_hard_stop detail/ledger.hpp
-    "if (abandoned_) return;  // the run has ended without it"
-    "")
+fila_mutant(row_is_found_after_the_hard_stop detail/worker.hpp
+    "f.size() != 0 && parts.clock.now() < ledger_.hard_at();"
+    "f.size() != 0;")

@@ -161,10 +161,10 @@ private:
         if (!ledger_.stopping()) return close(ledger_.ends_at);
         if (!told_of_stop_) ledger_.tally.tell(Stopping{ledger_.stop_reason()}), told_of_stop_ = true;
         auto const soft = ledger_.tell_at();
-        auto const hard = pace().hard_stop_timeout == forever
-                              ? TimePoint::max()
-                              : later(ledger_.stop_began(), pace().hard_stop_timeout);
+        auto const hard = ledger_.hard_at();
         if (now >= soft && !tripped_) ledger_.trip_all(ledger_.stop_reason()), tripped_ = true;
+        // Handlers may be left behind, the store may not: its verbs come to their end.
+        if (now >= hard && ledger_.asking()) return {Step::idle};
         if (now >= hard) return ledger_.abandon(), Step{Step::done};
         return close(now < soft ? soft : hard);
     }

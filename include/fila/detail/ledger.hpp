@@ -97,16 +97,18 @@ public:
         keeper->bell().ring();
         return true;
     }
+    /// Whether a worker is in a verb of the store for a row.
+    [[nodiscard]] bool asking() {
+        std::lock_guard lock{mutex_};
+        return asking_ > 0;
+    }
     /// The hard stop: closed with rows in hand. The engine stays for the handlers that still run.
     void abandon() {
-        std::size_t asking = 0;
         {
             std::lock_guard lock{mutex_};
             closed_ = abandoned_ = true;
-            in_hand_ -= asking = std::exchange(asking_, 0);
             if (idle_.size() != pool.size()) self_ = engine.lock();
         }
-        if (asking) parts.limiter.release(asking);
         settler->bell().ring();
         keeper->bell().ring();
     }
@@ -230,7 +232,6 @@ public:
         bool room = true;
         {
             std::lock_guard lock{mutex_};
-            if (abandoned_) return;  // the run has ended without it
             --asking_;
             f.in_use = row;
             if (row) {
@@ -245,7 +246,7 @@ public:
             while (!answers_.compare_exchange_weak(errand.next, &errand)) {}
         }
         row ? tally.tell(RowsClaimed{1}) : parts.limiter.release(1);
-        if (room) claimer->bell().ring();  // else the next settle rings
+        if (room || stopping()) claimer->bell().ring();  // else the next settle rings
     }
     void finished(Chunk* c) {
         c->next = mailbox_.load(std::memory_order_relaxed);

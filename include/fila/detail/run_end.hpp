@@ -39,6 +39,11 @@ public:
     [[nodiscard]] TimePoint tell_at() const noexcept {
         return later(stop_began(), parts_.pace.soft_stop_timeout);
     }
+    /// From when on nothing is waited for but the store's answers.
+    [[nodiscard]] TimePoint hard_at() const noexcept {
+        auto const after = parts_.pace.hard_stop_timeout;
+        return after == forever || !stopping() ? TimePoint::max() : later(stop_began(), after);
+    }
     /// What handlers are told of the run by now: asked by the keeper, and by handlers themselves.
     [[nodiscard]] StopReason told(TimePoint now) const noexcept {
         auto const at = tell_at();

@@ -87,7 +87,7 @@ private:
         if (errand.asked) try {
                 errand.result = parts.strategy.claim(parts.store, f.grant, errand.request, f.batch);
                 check_rows(f.size(), 1);
-                errand.row = f.size() != 0;
+                errand.row = f.size() != 0 && parts.clock.now() < ledger_.hard_at();
                 if constexpr (SavepointTransaction<typename L::parts_type::transaction_type>)
                     if (errand.row) f.grant.transaction->mark();
                 ledger_.claims.worked(parts.clock.now());

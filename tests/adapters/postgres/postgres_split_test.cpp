@@ -457,8 +457,10 @@ TEST_CASE("case 8: a split table's settles, extends and rescues in opposite orde
     Sandbox box;
     auto store = make(box, 50);
     std::vector<fila::ticket_t<Jobs>> forth;
-    for (int i = 0; i < 5; ++i)
-        for (auto const& ticket : claim(store, 10).batch.tickets()) forth.push_back(ticket);
+    for (int i = 0; i < 5; ++i) {
+        auto const c = claim(store, 10);
+        forth.insert(forth.end(), c.batch.tickets().begin(), c.batch.tickets().end());
+    }
     REQUIRE(forth.size() == 50);
     auto back = forth;
     std::reverse(back.begin(), back.end());
