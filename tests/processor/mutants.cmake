@@ -94,9 +94,3 @@ fila_mutant(errand_rings_nobody detail/ledger.hpp
 fila_mutant(cursor_of_an_errand_is_not_kept detail/errands.hpp
     "cursor_ = errand.result.cursor;"
     "cursor_ = {};")
-fila_mutant(hard_stop_leaves_errands_out detail/claimer.hpp
-    "if (now >= hard && ledger_.asking()) return {Step::idle};"
-    "")
-fila_mutant(row_is_found_after_the_hard_stop detail/worker.hpp
-    "f.size() != 0 && parts.clock.now() < ledger_.hard_at();"
-    "f.size() != 0;")
