@@ -32,7 +32,8 @@ inline constexpr std::string_view behind =
     "'lease'), (SELECT "
     "max({fence}) >> {places} FROM {table}))   -- its fence: ";
 
-// As in one table: the first claim of a pass reads the clock, and none waits for the disk. By ctid, since nobody
+// As in one table: the first claim of a pass reads the clock, and none waits for the disk. No more rows than a fence has
+// places for. By ctid, since nobody
 // updates a row of `ready`. What has no row in the table any more was deleted past the triggers.
 inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
   SELECT ctid AS fila_at FROM {ready}

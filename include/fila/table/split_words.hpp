@@ -21,6 +21,15 @@ struct Beside {
     [[nodiscard]] std::string qualified() const { return quote_name(schema) + '.' + quote_name(table); }
 };
 
+/// Calls `f(part)` for each column of what waits, in the order of its key.
+template <class T, class F>
+void each_waiting(T const& table, F f) {
+    table.each_fixed(f);
+    if constexpr (Abilities<T>::priority) f(table.template get<column_role::priority>());
+    if constexpr (Abilities<T>::delay) f(table.template get<column_role::due_at>());
+    f(table.key_part());
+}
+
 /// Throws std::invalid_argument for what only one table can do.
 template <class T>
 void split_words(T const& table, Dialect const& dialect, SqlTemplate::Names& words) {

@@ -42,20 +42,15 @@ template <class T, class Connection>
     auto findings = compare(table, live, dialect);
     if constexpr (T::is_split) {
         if (!dialect.arrays || !live.exists) return findings;
-        std::vector<std::string_view> waiting{table.key_part().name};
+        std::vector<std::string_view> waiting;
+        each_waiting(table, [&](auto const& part) { waiting.push_back(part.name); });
         std::vector<std::string_view> leased{"lease",
                                              "open",
                                              "keys",
                                              "untils",
                                              table.template get<column_role::lease_until>().name,
                                              table.template get<column_role::owner>().name};
-        table.each_fixed([&](Fixed const& part) {
-            waiting.push_back(part.name);
-            leased.push_back(part.name);
-        });
-        if constexpr (Abilities<T>::priority)
-            waiting.push_back(table.template get<column_role::priority>().name);
-        if constexpr (Abilities<T>::delay) waiting.push_back(table.template get<column_role::due_at>().name);
+        table.each_fixed([&](Fixed const& part) { leased.push_back(part.name); });
         auto const add = [&](std::string_view suffix, std::vector<std::string_view> const& columns) {
             Beside const name{table.name(), suffix, dialect};
             std::ranges::move(compare_beside(name, connection.catalogue({name.schema, name.table}), columns),
