@@ -74,6 +74,7 @@ IF (SELECT count(*) FROM pg_catalog.pg_trigger
           AND (OLD."status", OLD."fence", OLD."priority", OLD."due_at", OLD."id") IS DISTINCT FROM (NEW."status", NEW."fence", NEW."priority", NEW."due_at", NEW."id"))
     EXECUTE FUNCTION "fila"."jobs_fila_follow"();
   ALTER TABLE "fila"."jobs" ALTER COLUMN "fence" SET DEFAULT "fila"."jobs_fila_fence"();
+  ALTER TABLE "fila"."jobs_leases" ALTER COLUMN keys SET STORAGE EXTERNAL;
   TRUNCATE "fila"."jobs_ready", "fila"."jobs_leases";
   INSERT INTO "fila"."jobs_ready" ("priority", "due_at", "id") SELECT "priority", "due_at", "id" FROM "fila"."jobs" WHERE "status" = 'pending';
   PERFORM setval(pg_get_serial_sequence('"fila"."jobs_leases"', 'lease'),

@@ -8,39 +8,39 @@ namespace golden {
 
 inline constexpr std::string_view postgres_split_jobs = R"sql(-- claim
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALIZED (
-  SELECT ctid AS fila_at FROM "public"."fila_jobs_ready"
+  SELECT ctid AS fila_at, "id" AS fila_key FROM "public"."fila_jobs_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND "due_at" <= (SELECT start FROM pass)
-   ORDER BY "priority", "due_at", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
-  DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "priority", "due_at", "id"), placed AS MATERIALIZED (
-  SELECT *, row_number() OVER (ORDER BY "priority", "due_at", "id") AS fila_place FROM taken), lease AS (
+   ORDER BY "priority", "due_at", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS (
+  DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next))), lease AS (
   INSERT INTO "public"."fila_jobs_leases" ("lease_until", "owner", open, keys)
-  SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg("id" ORDER BY fila_place) FROM placed
-  HAVING count(*) > 0 RETURNING lease)
+  SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg(fila_key) FROM next
+  HAVING count(*) > 0 RETURNING lease, keys)
 SELECT "id", fila_fence, "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), "priority" AS fila_1, "due_at" AS fila_2, "id" AS fila_3, "payload" FROM (
-  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+  SELECT t.*, fila_place, CASE WHEN t."fence" < (SELECT lease FROM lease) << 20
+              THEN (SELECT lease FROM lease) << 20 | (fila_place - 1)
               ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"public"."fila_jobs_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "public"."fila_jobs"))   -- its fence:' || t."fence")::bigint END AS fila_fence
-    FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
- ORDER BY fila_fence;
+    FROM unnest((SELECT keys FROM lease)) WITH ORDINALITY AS placed(fila_key, fila_place)
+    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = fila_key AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
+ ORDER BY fila_place;
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT ctid AS fila_at FROM "public"."fila_jobs_ready"
+  SELECT ctid AS fila_at, "id" AS fila_key FROM "public"."fila_jobs_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
      AND "due_at" <= (timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
      AND ("priority", "due_at", "id") > ($2::bigint, $3::text::timestamptz, $4::bigint)
-   ORDER BY "priority", "due_at", "id" LIMIT LEAST($5::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
-  DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "priority", "due_at", "id"), placed AS MATERIALIZED (
-  SELECT *, row_number() OVER (ORDER BY "priority", "due_at", "id") AS fila_place FROM taken), lease AS (
+   ORDER BY "priority", "due_at", "id" LIMIT LEAST($5::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS (
+  DELETE FROM "public"."fila_jobs_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next))), lease AS (
   INSERT INTO "public"."fila_jobs_leases" ("lease_until", "owner", open, keys)
-  SELECT clock_timestamp() + $6::bigint * interval '1 microsecond', $7::text, count(*), array_agg("id" ORDER BY fila_place) FROM placed
-  HAVING count(*) > 0 RETURNING lease)
+  SELECT clock_timestamp() + $6::bigint * interval '1 microsecond', $7::text, count(*), array_agg(fila_key) FROM next
+  HAVING count(*) > 0 RETURNING lease, keys)
 SELECT "id", fila_fence, "failures", "crashes", 0, "priority" AS fila_1, "due_at" AS fila_2, "id" AS fila_3, "payload" FROM (
-  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+  SELECT t.*, fila_place, CASE WHEN t."fence" < (SELECT lease FROM lease) << 20
+              THEN (SELECT lease FROM lease) << 20 | (fila_place - 1)
               ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"public"."fila_jobs_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "public"."fila_jobs"))   -- its fence:' || t."fence")::bigint END AS fila_fence
-    FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = placed."id" AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
- ORDER BY fila_fence;
+    FROM unnest((SELECT keys FROM lease)) WITH ORDINALITY AS placed(fila_key, fila_place)
+    CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = fila_key AND t."status" = 'pending' OFFSET 0) AS t) AS claimed
+ ORDER BY fila_place;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
 SELECT "id", fila_fence, "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), "priority" AS fila_1, "due_at" AS fila_2, "id" AS fila_3, "payload", (SELECT mark FROM pass) FROM (
@@ -63,21 +63,18 @@ SELECT "id", fila_fence, "failures", "crashes", 0, "priority" AS fila_1, "due_at
   CROSS JOIN LATERAL (SELECT * FROM "public"."fila_jobs" AS t WHERE t."id" = r."id" AND t."status" = 'pending'
                       OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS t) AS taken;
 -- settle
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "public"."fila_jobs_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "owner" = $7::text
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), changed AS (
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "owner" = $3::text
+   ORDER BY lease FOR UPDATE), changed AS (
   UPDATE "public"."fila_jobs" AS t
    SET "status" = o.word::text,
        "failures" = COALESCE(t."failures", 0) + CASE WHEN t."failures" IN (32767, 2147483647, 9223372036854775807) THEN 0 ELSE o.failure END,
        "due_at" = CASE WHEN o.delay IS NULL THEN t."due_at" ELSE clock_timestamp() + o.delay * interval '1 microsecond' END,
        "last_error" = COALESCE(o.error, t."last_error"), "fence" = o.fence
-  FROM mine AS o
+  FROM (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
  WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."fence" < o.fence)
   RETURNING o.i, o.lease, o.open), counted AS (
   SELECT lease, max(open) - count(*) AS n FROM changed GROUP BY lease), ended AS (
@@ -85,17 +82,15 @@ WITH sent AS MATERIALIZED (
   UPDATE "public"."fila_jobs_leases" AS l SET open = n FROM counted WHERE l.lease = ANY(ARRAY[counted.lease]) AND n > 0)
 SELECT i FROM changed;
 -- erase
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "public"."fila_jobs_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "owner" = $3::text
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "owner" = $3::text
      AND (SELECT set_config('fila.leased', 'on', true)) = 'on'
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), changed AS (
-  DELETE FROM "public"."fila_jobs" AS t USING mine AS o
+   ORDER BY lease FOR UPDATE), changed AS (
+  DELETE FROM "public"."fila_jobs" AS t
+  USING (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
    WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."status" = 'pending' AND t."fence" < o.fence)
   RETURNING o.i, o.lease, o.open), counted AS (
   SELECT lease, max(open) - count(*) AS n FROM changed GROUP BY lease), ended AS (
@@ -143,16 +138,14 @@ SELECT lease FROM "public"."fila_jobs_leases"
  WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "owner" = $3::text
  ORDER BY lease FOR UPDATE;
 -- extend
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "public"."fila_jobs_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "owner" = $3::text
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), alive AS MATERIALIZED (
-  SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "owner" = $3::text
+   ORDER BY lease FOR UPDATE), alive AS MATERIALIZED (
+  SELECT o.i, o.lease, o.open, o.fence
+    FROM (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
    CROSS JOIN LATERAL (SELECT FROM "public"."fila_jobs" AS t WHERE t."id" = o.k AND (SELECT t."status" = 'pending' AND t."fence" < o.fence) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg((fence & 1048575)::integer + 1) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE "public"."fila_jobs_leases" AS l
@@ -220,37 +213,37 @@ CREATE INDEX "fila_jobs_leases_fila_stale" ON "public"."fila_jobs_leases" ("leas
 
 inline constexpr std::string_view postgres_parcels = R"sql(-- claim
 WITH next AS MATERIALIZED (
-  SELECT ctid AS fila_at FROM "post"."parcels_ready"
+  SELECT ctid AS fila_at, "id" AS fila_key FROM "post"."parcels_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off' AND "queue" = 'o''mail' AND "shard" = 3
-   ORDER BY "priority", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
-  DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "queue", "shard", "priority", "id"), placed AS MATERIALIZED (
-  SELECT *, row_number() OVER (ORDER BY "priority", "id") AS fila_place FROM taken), lease AS (
+   ORDER BY "priority", "id" LIMIT LEAST($1::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS (
+  DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next))), lease AS (
   INSERT INTO "post"."parcels_leases" ("locked_until", "locked_by", open, keys, "queue", "shard")
-  SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg("id" ORDER BY fila_place), 'o''mail', 3 FROM placed
-  HAVING count(*) > 0 RETURNING lease)
+  SELECT clock_timestamp() + $2::bigint * interval '1 microsecond', $3::text, count(*), array_agg(fila_key), 'o''mail', 3 FROM next
+  HAVING count(*) > 0 RETURNING lease, keys)
 SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, "cells" FROM (
-  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+  SELECT t.*, fila_place, CASE WHEN t."fence" < (SELECT lease FROM lease) << 20
+              THEN (SELECT lease FROM lease) << 20 | (fila_place - 1)
               ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"post"."parcels_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "post"."parcels"))   -- its fence:' || t."fence")::bigint END AS fila_fence
-    FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
- ORDER BY fila_fence;
+    FROM unnest((SELECT keys FROM lease)) WITH ORDINALITY AS placed(fila_key, fila_place)
+    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = fila_key AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
+ ORDER BY fila_place;
 -- claim_after
 WITH next AS MATERIALIZED (
-  SELECT ctid AS fila_at FROM "post"."parcels_ready"
+  SELECT ctid AS fila_at, "id" AS fila_key FROM "post"."parcels_ready"
    WHERE (SELECT set_config('synchronous_commit', 'off', true)) = 'off' AND "queue" = 'o''mail' AND "shard" = 3
      AND ("priority", "id") > ($1::bigint, $2::bigint)
-   ORDER BY "priority", "id" LIMIT LEAST($3::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
-  DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING "queue", "shard", "priority", "id"), placed AS MATERIALIZED (
-  SELECT *, row_number() OVER (ORDER BY "priority", "id") AS fila_place FROM taken), lease AS (
+   ORDER BY "priority", "id" LIMIT LEAST($3::bigint, 1048575) FOR UPDATE SKIP LOCKED), taken AS (
+  DELETE FROM "post"."parcels_ready" WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next))), lease AS (
   INSERT INTO "post"."parcels_leases" ("locked_until", "locked_by", open, keys, "queue", "shard")
-  SELECT clock_timestamp() + $4::bigint * interval '1 microsecond', $5::text, count(*), array_agg("id" ORDER BY fila_place), 'o''mail', 3 FROM placed
-  HAVING count(*) > 0 RETURNING lease)
+  SELECT clock_timestamp() + $4::bigint * interval '1 microsecond', $5::text, count(*), array_agg(fila_key), 'o''mail', 3 FROM next
+  HAVING count(*) > 0 RETURNING lease, keys)
 SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, "cells" FROM (
-  SELECT t.*, CASE WHEN t."fence" < lease.lease << 20 THEN lease.lease << 20 | (placed.fila_place - 1)
+  SELECT t.*, fila_place, CASE WHEN t."fence" < (SELECT lease FROM lease) << 20
+              THEN (SELECT lease FROM lease) << 20 | (fila_place - 1)
               ELSE ('fila: the fence of a row is ahead of all leases: SELECT setval(pg_get_serial_sequence(''"post"."parcels_leases"'', ''lease''), (SELECT max("fence") >> 20 FROM "post"."parcels"))   -- its fence:' || t."fence")::bigint END AS fila_fence
-    FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = placed."id" AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
- ORDER BY fila_fence;
+    FROM unnest((SELECT keys FROM lease)) WITH ORDINALITY AS placed(fila_key, fila_place)
+    CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = fila_key AND t."state" = 'pending' OFFSET 0) AS t) AS claimed
+ ORDER BY fila_place;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
 SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, "cells", (SELECT mark FROM pass) FROM (
@@ -271,20 +264,17 @@ SELECT "id", fila_fence, 0, "crashes", 0, "priority" AS fila_1, "id" AS fila_2, 
   CROSS JOIN LATERAL (SELECT * FROM "post"."parcels" AS t WHERE t."id" = r."id" AND t."state" = 'pending'
                       OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS t) AS taken;
 -- settle
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "post"."parcels_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "locked_by" = $9::text
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), changed AS (
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "locked_by" = $3::text
+   ORDER BY lease FOR UPDATE), changed AS (
   UPDATE "post"."parcels" AS t
    SET "state" = o.word::text,
        "touched" = GREATEST(clock_timestamp(), t."touched" + interval '1 microsecond'),
        "differences" = CASE WHEN o.written THEN o.r0 ELSE t."differences" END, "fence" = o.fence
-  FROM mine AS o
+  FROM (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::boolean[], $9::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, written, r0, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
  WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence)
   RETURNING o.i, o.lease, o.open), counted AS (
   SELECT lease, max(open) - count(*) AS n FROM changed GROUP BY lease), ended AS (
@@ -292,17 +282,15 @@ WITH sent AS MATERIALIZED (
   UPDATE "post"."parcels_leases" AS l SET open = n FROM counted WHERE l.lease = ANY(ARRAY[counted.lease]) AND n > 0)
 SELECT i FROM changed;
 -- erase
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "post"."parcels_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "locked_by" = $3::text
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "locked_by" = $3::text
      AND (SELECT set_config('fila.leased', 'on', true)) = 'on'
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), changed AS (
-  DELETE FROM "post"."parcels" AS t USING mine AS o
+   ORDER BY lease FOR UPDATE), changed AS (
+  DELETE FROM "post"."parcels" AS t
+  USING (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
    WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'pending' AND t."fence" < o.fence)
   RETURNING o.i, o.lease, o.open), counted AS (
   SELECT lease, max(open) - count(*) AS n FROM changed GROUP BY lease), ended AS (
@@ -348,16 +336,14 @@ SELECT lease FROM "post"."parcels_leases"
  WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "locked_by" = $3::text
  ORDER BY lease FOR UPDATE;
 -- extend
-WITH sent AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)), held AS MATERIALIZED (
+WITH held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM "post"."parcels_leases"
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> 20 FROM sent)) AND "locked_by" = $3::text
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> 20
-   WHERE held.keys[(fence & 1048575)::integer + 1] = sent.k
-   ORDER BY sent.k), alive AS MATERIALIZED (
-  SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> 20 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i))) AND "locked_by" = $3::text
+   ORDER BY lease FOR UPDATE), alive AS MATERIALIZED (
+  SELECT o.i, o.lease, o.open, o.fence
+    FROM (SELECT o.*, lease, open FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i)
+          JOIN held ON held.lease = o.fence >> 20
+         WHERE held.keys[(fence & 1048575)::integer + 1] = o.k ORDER BY o.k) AS o
    CROSS JOIN LATERAL (SELECT FROM "post"."parcels" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'pending' AND t."fence" < o.fence) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg((fence & 1048575)::integer + 1) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE "post"."parcels_leases" AS l

@@ -195,6 +195,7 @@ private:
         SqlTemplate const plain = sql_;
         words["behind"] = quote_word(plain(sql::split::behind).text);
         macros["held"] = sql::split::held;
+        macros["of_held"] = sql::split::of_held;
         macros["closed"] = sql::split::closed;
         macros["doomed"] = sql::split::doomed;
         leased_ = sql::split::owned;

@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS {leases} (
 )";
 
 // Also where one of the three is new, came back from a dump, or was renamed: then all that is pending waits, nobody has
-// anything, and leases are counted on from the fences that there are.
+// anything, and leases are counted on from the fences that there are. Keys are stored as they are: to compress those of a
+// claim of 1000 rows takes a tenth of the time of a drain.
 inline constexpr std::string_view triggers = R"(DO {quote} BEGIN
 IF (SELECT count(*) FROM pg_catalog.pg_trigger
      WHERE tgrelid = {table_text}::regclass AND tgfoid = to_regproc({follow_text})) < {number_of_triggers}
@@ -78,6 +79,7 @@ IF (SELECT count(*) FROM pg_catalog.pg_trigger
           AND ({old}) IS DISTINCT FROM ({new}))
     EXECUTE FUNCTION {follow}();
   ALTER TABLE {table} ALTER COLUMN {fence} SET DEFAULT {first_fence}();
+  ALTER TABLE {leases} ALTER COLUMN keys SET STORAGE EXTERNAL;
   TRUNCATE {ready}, {leases};
   INSERT INTO {ready} ({waiting}) SELECT {waiting} FROM {table} WHERE {status} = {pending};
   PERFORM setval(pg_get_serial_sequence({leases_text}, 'lease'),

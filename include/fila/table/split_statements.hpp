@@ -33,25 +33,25 @@ inline constexpr std::string_view behind =
     "max({fence}) >> {places} FROM {table}))   -- its fence: ";
 
 // As in one table: the first claim of a pass reads the clock, and none waits for the disk. No more rows than a fence has
-// places for. By ctid, since nobody
-// updates a row of `ready`. What has no row in the table any more was deleted past the triggers.
+// places for. By ctid, since nobody updates a row of `ready`. The rows come in the order of the keys: PostgreSQL knows that
+// ordinals are in order, and sorts nothing. What has no row in the table any more was deleted past the triggers.
 inline constexpr std::string_view claim = R"(WITH {pass}next AS MATERIALIZED (
-  SELECT ctid AS fila_at FROM {ready}
+  SELECT ctid AS fila_at, {key} AS fila_key FROM {ready}
    WHERE {unsynced?{unsynced}}{!unsynced?true}{fixed}{due_at?
      AND {due} <= {start}}{after?
      AND ({order}) > ({cursor})}
-   ORDER BY {order} LIMIT LEAST(:n, {last_place}) FOR UPDATE SKIP LOCKED), taken AS MATERIALIZED (
-  DELETE FROM {ready} WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next)) RETURNING {waiting}), placed AS MATERIALIZED (
-  SELECT *, row_number() OVER (ORDER BY {order}) AS fila_place FROM taken), lease AS (
+   ORDER BY {order} LIMIT LEAST(:n, {last_place}) FOR UPDATE SKIP LOCKED), taken AS (
+  DELETE FROM {ready} WHERE ctid = ANY(ARRAY(SELECT fila_at FROM next))), lease AS (
   INSERT INTO {leases} ({lease_until}, {owner}, open, keys{fixed_columns})
-  SELECT {until}, :owner, count(*), array_agg({key} ORDER BY fila_place){fixed_values} FROM placed
-  HAVING count(*) > 0 RETURNING lease)
+  SELECT {until}, :owner, count(*), array_agg(fila_key){fixed_values} FROM next
+  HAVING count(*) > 0 RETURNING lease, keys)
 SELECT {returning} FROM (
-  SELECT t.*, CASE WHEN t.{fence} < lease.lease << {places} THEN lease.lease << {places} | (placed.fila_place - 1)
+  SELECT t.*, fila_place, CASE WHEN t.{fence} < (SELECT lease FROM lease) << {places}
+              THEN (SELECT lease FROM lease) << {places} | (fila_place - 1)
               ELSE ({behind} || t.{fence})::bigint END AS fila_fence
-    FROM placed CROSS JOIN lease
-    CROSS JOIN LATERAL (SELECT * FROM {table} AS t WHERE t.{key} = placed.{key} AND t.{status} = {pending} OFFSET 0) AS t) AS claimed
- ORDER BY fila_fence)";
+    FROM unnest((SELECT keys FROM lease)) WITH ORDINALITY AS placed(fila_key, fila_place)
+    CROSS JOIN LATERAL (SELECT * FROM {table} AS t WHERE t.{key} = fila_key AND t.{status} = {pending} OFFSET 0) AS t) AS claimed
+ ORDER BY fila_place)";
 
 // Both rows are locked: who deletes the row by hand waits, as in one table, and holds nothing that we want. They come
 // in the order of the locked ones, since each is looked up by itself.
@@ -70,16 +70,15 @@ inline constexpr std::string_view take_again =
        (SELECT FROM {table} AS t JOIN {ready} AS r ON {waits} WHERE t.{key} = o.k AND (SELECT {takeable})
            FOR UPDATE OF r SKIP LOCKED FOR NO KEY UPDATE OF t SKIP LOCKED) AS locked)";
 
-// The leases of what was sent, and what of it they have. Held until the transaction ends, in one order.
+// The leases of what was sent. Held until the transaction ends, in one order.
 inline constexpr std::string_view held = R"(held AS MATERIALIZED (
   SELECT lease, open, keys[:] AS keys FROM {leases}
-   WHERE lease = ANY(ARRAY(SELECT DISTINCT fence >> {places} FROM sent)) AND {owner} = :owner{quietly?
+   WHERE lease = ANY(ARRAY(SELECT DISTINCT o.fence >> {places} FROM {o_keys})) AND {owner} = :owner{quietly?
      AND {quietly}}
-   ORDER BY lease FOR UPDATE), mine AS MATERIALIZED (
-  SELECT sent.*, held.lease, held.open
-    FROM sent JOIN held ON held.lease = sent.fence >> {places}
-   WHERE held.keys[{place}] = sent.k
-   ORDER BY sent.k))";
+   ORDER BY lease FOR UPDATE))";
+// What of them they have, by key.
+inline constexpr std::string_view of_held = R"(JOIN held ON held.lease = o.fence >> {places}
+         WHERE held.keys[{place}] = o.k ORDER BY o.k)";
 inline constexpr std::string_view owned = "t.{status} = {pending} AND t.{fence} < o.fence";
 
 // A lease ends with the last of its rows.
@@ -89,17 +88,18 @@ inline constexpr std::string_view closed = R"(counted AS (
   UPDATE {leases} AS l SET open = n FROM counted WHERE l.lease = ANY(ARRAY[counted.lease]) AND n > 0)
 SELECT i FROM changed)";
 
-inline constexpr std::string_view settle = R"(WITH sent AS MATERIALIZED (
-  SELECT * FROM {o_settle}), {held}, changed AS (
+inline constexpr std::string_view settle = R"(WITH {held}, changed AS (
   UPDATE {table} AS t
    SET {changes}, {fence} = o.fence
-  FROM mine AS o
+  FROM (SELECT o.*, lease, open FROM {o_settle}
+          {of_held}) AS o
  WHERE t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned})
   RETURNING o.i, o.lease, o.open), {closed})";
 
-inline constexpr std::string_view erase = R"(WITH sent AS MATERIALIZED (
-  SELECT * FROM {o_keys}), {held}, changed AS (
-  DELETE FROM {table} AS t USING mine AS o
+inline constexpr std::string_view erase = R"(WITH {held}, changed AS (
+  DELETE FROM {table} AS t
+  USING (SELECT o.*, lease, open FROM {o_keys}
+          {of_held}) AS o
    WHERE t.{key} = ANY(ARRAY[o.k]) AND (SELECT {owned})
   RETURNING o.i, o.lease, o.open), {closed})";
 
@@ -112,9 +112,10 @@ inline constexpr std::string_view quietly = "(SELECT set_config('fila.leased', '
 
 // The rows are locked, too: what a settle or a rescue did while this waited for the lease is seen by no snapshot of ours.
 // Rows of the lease that are not sent keep the time that they had: then each row has one of its own.
-inline constexpr std::string_view extend = R"(WITH sent AS MATERIALIZED (
-  SELECT * FROM {o_keys}), {held}, alive AS MATERIALIZED (
-  SELECT o.i, o.lease, o.open, o.fence FROM mine AS o
+inline constexpr std::string_view extend = R"(WITH {held}, alive AS MATERIALIZED (
+  SELECT o.i, o.lease, o.open, o.fence
+    FROM (SELECT o.*, lease, open FROM {o_keys}
+          {of_held}) AS o
    CROSS JOIN LATERAL (SELECT FROM {table} AS t WHERE t.{key} = o.k AND (SELECT {owned}) OFFSET 0 FOR NO KEY UPDATE) AS t), kept AS (
   SELECT lease, count(*) >= max(open) AS whole, array_agg({place}) AS places FROM alive GROUP BY lease), extended AS (
   UPDATE {leases} AS l
