@@ -85,7 +85,6 @@ public:
         row_type row{};
         std::string why;  ///< what could not be decoded
         std::array<Value, terms> at{};
-        std::int64_t start = 0;
     };
     template <class Record>
     [[nodiscard]] Read read(Record const& record) const {
@@ -105,11 +104,10 @@ public:
             r.key = std::move(key);
         });
         attempt("the fence", [&] {
-            if (!record[1].null()) r.fence = record[1].template get<std::int64_t>();
+            if (auto const& field = record[1]; !field.null()) r.fence = field.template get<std::int64_t>();
         });
         r.history.failures = counter(record[2]);
         r.history.crashes = counter(record[3]);
-        r.start = record[4].template get<std::int64_t>();
         for (std::size_t i = 0; i < terms; ++i) r.at[i] = record[first_term + i].cursor_value();
         auto i = first_term + terms;
         table_.each_column([&](auto const& part) {
@@ -144,7 +142,12 @@ public:
         bindings.emplace_back("n", to_limit(request.limit));
         bind_cursor(request.after, bindings);
         std::vector<Read> rows;
-        c.run(statement, bindings, [&](auto const& record) { rows.push_back(read(record)); });
+        rows.reserve(std::min<std::size_t>(request.limit, 1000));
+        std::int64_t start = 0;  // the same in each row
+        c.run(statement, bindings, [&](auto const& record) {
+            if (rows.empty()) start = record[4].template get<std::int64_t>();
+            rows.push_back(read(record));
+        });
         if constexpr (!sorted) {
             auto const before = [](Read const& a, Read const& b) {
                 return std::lexicographical_compare(a.at.begin(), a.at.end(), b.at.begin(), b.at.end(),
@@ -158,7 +161,7 @@ public:
                                         rows.size() < request.limit ? Supply::dry : Supply::more};
         if (!rows.empty()) {
             auto& cursor = result.cursor;
-            if (!cursor.begun) cursor.start = rows.front().start;
+            if (!cursor.begun) cursor.start = start;
             cursor.begun = true;
             cursor.at = rows.back().at;
         }

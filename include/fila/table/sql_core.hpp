@@ -71,6 +71,8 @@ struct SqlCore {
                 Statement const& keep, Statement const& erase, Bindings const& bindings) const {
         Rows kept = codec.settle_rows(), erased_rows = codec.key_rows();
         std::vector<std::size_t> kept_at, erased_at;
+        erased_at.reserve(settlements.size());
+        for (auto& column : erased_rows.columns) column.reserve(settlements.size());
         for (std::size_t i = 0; i < settlements.size(); ++i) {
             auto const& s = settlements[i];
             acks[i] = Ack::lost;

@@ -99,9 +99,9 @@ public:
     /// Runs it once for each row from `first` on. `bind` is of `statement`, the one that was prepared.
     template <class F>
     void run_each(Binder const& bind, std::size_t first, std::size_t end, F& on_row) const {
+        Running running{db_, one_.get()};
         for (auto i = first; i < end; ++i) {
-            Running running{db_, one_.get()};
-            bind(running, i);
+            i == first ? bind(running, i) : bind.again(running, i);
             running.step_row(i, on_row);
         }
     }

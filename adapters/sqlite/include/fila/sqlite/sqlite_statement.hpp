@@ -99,12 +99,17 @@ public:
     /// `before`: parameters of the rows before it in the same statement.
     void operator()(Running& running, std::size_t row, std::size_t before = 0) const {
         auto place = static_cast<int>(before);
+        for (auto const& source : sources_)
+            if (++place; source.single != nullptr) running.bind(place, *source.single);
+        again(running, row, before);
+    }
+    /// For the next row of the same run: what is the same in all of them stays bound.
+    void again(Running& running, std::size_t row, std::size_t before = 0) const {
+        auto place = static_cast<int>(before);
         for (auto const& source : sources_) {
             ++place;
             if (source.column != none)
                 running.bind(place, rows_.columns[source.column][row]);
-            else if (source.single != nullptr)
-                running.bind(place, *source.single);
             else if (source.clock)
                 running.bind(place, now_micros());
             else if (source.ordinal)
