@@ -90,22 +90,20 @@ std::string faults_of(fila::Leased const& leased) {
 
 }  // namespace
 
-TEST_CASE("leased uses the store's own verbs and holds nothing") {
+TEST_CASE("leased claims from the store itself and holds nothing") {
     NotingStore store;
     fila::Leased::Grant<NotingStore> grant;
     STATIC_REQUIRE(std::is_empty_v<fila::Leased::Grant<NotingStore>>);
     CHECK(claim_once(fila::Leased{}, store, grant).cursor == 8);
-    fila::Leased{}.settle(store, grant, {}, {});
-    CHECK(store.calls == std::vector<std::string>{"store claims", "store settles"});
+    CHECK(store.calls == std::vector<std::string>{"store claims"});
 }
 
-TEST_CASE("in transaction claims and settles through the transaction that it holds") {
+TEST_CASE("in transaction claims through the transaction that it holds") {
     NotingStore store;
     fila::InTransaction::Grant<NotingStore> grant;
     CHECK(claim_once(fila::InTransaction{}, store, grant).cursor == 8);
     REQUIRE(grant.transaction);
-    fila::InTransaction{}.settle(store, grant, {}, {});
-    CHECK(store.calls == std::vector<std::string>{"begins", "transaction claims", "transaction settles"});
+    CHECK(store.calls == std::vector<std::string>{"begins", "transaction claims"});
 }
 
 TEST_CASE("in transaction claims nothing, and keeps its place, while no connection is free") {

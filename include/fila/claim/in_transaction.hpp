@@ -51,11 +51,6 @@ struct InTransaction {
         if (!grant.transaction) return {request.after, Supply::more};
         return grant.transaction->claim(request, out);
     }
-    template <class S>
-    void settle(S&, Grant<S>& grant, std::span<settlement_t<S> const> settlements,
-                std::span<Ack> acks) const {
-        grant.transaction->settle(settlements, acks);
-    }
 };
 
 }  // namespace fila::inline v1

@@ -56,10 +56,6 @@ struct Leased {
                                    batch_t<S>& out) const {
         return s.claim(request, out);
     }
-    template <class S>
-    void settle(S& s, Grant<S>&, std::span<settlement_t<S> const> settlements, std::span<Ack> acks) const {
-        s.settle(settlements, acks);
-    }
 };
 
 }  // namespace fila::inline v1

@@ -28,11 +28,9 @@ public:
     void forget(TimePoint now) {
         std::lock_guard lock{mutex_};
         if (next_ >= now) return;
+        dues_.drop_if([now](TimePoint due) { return due < now; });
         next_ = TimePoint::max();
-        std::size_t kept = 0;
-        for (auto const due : dues_)
-            if (due >= now) dues_[kept++] = due, next_ = std::min(next_, due);
-        dues_.cut(kept);
+        for (auto const due : dues_) next_ = std::min(next_, due);
     }
 
 private:

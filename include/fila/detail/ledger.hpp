@@ -353,7 +353,7 @@ private:
         return false;
     }
     void ready_without(F* gone) noexcept {
-        ready_.drop(gone);
+        ready_.drop_if([gone](F const* f) { return f == gone; });
         front_.store(ready_.empty() ? nullptr : ready_[0], std::memory_order_release);
     }
     void wake_one(std::unique_lock<std::mutex>& lock) {

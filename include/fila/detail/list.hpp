@@ -11,6 +11,7 @@
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace fila::inline v1::detail {
 
@@ -85,11 +86,15 @@ public:
         for (auto i = n; i < size_; ++i) first_[i - n] = static_cast<T&&>(first_[i]);
         cut(size_ - n);
     }
-    /// All that equal `value` go, the others keep their order.
-    void drop(T const& value) noexcept {
+    /// Each that `unwanted` goes, the others keep their order.
+    template <class Unwanted>
+    void drop_if(Unwanted unwanted) noexcept {
         std::size_t kept = 0;
-        for (auto& other : *this)
-            if (!(other == value)) first_[kept++] = other;
+        for (auto& value : *this) {
+            if (unwanted(std::as_const(value))) continue;
+            if (&first_[kept] != &value) first_[kept] = std::move(value);
+            ++kept;
+        }
         cut(kept);
     }
     /// Keeps the memory.

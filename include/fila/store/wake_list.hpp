@@ -27,13 +27,7 @@ public:
     }
     void remove(std::uint64_t id) {
         std::lock_guard lock{mutex_};
-        std::size_t kept = 0;
-        for (auto& w : wakes_) {
-            if (w.id == id) continue;
-            if (&wakes_[kept] != &w) wakes_[kept] = std::move(w);
-            ++kept;
-        }
-        wakes_.cut(kept);
+        wakes_.drop_if([id](Wake const& w) { return w.id == id; });
     }
 
 private:
