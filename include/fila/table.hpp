@@ -30,6 +30,7 @@
 #include <fila/table/statements.hpp>
 #include <fila/table/table_builder.hpp>
 #include <fila/table/table_name.hpp>
+#include <fila/table/touched.hpp>
 #include <fila/table/values.hpp>
 #include <fila/table/verify.hpp>
 #include <fila/table/verify_beside.hpp>

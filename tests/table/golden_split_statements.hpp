@@ -182,8 +182,7 @@ SELECT dead FROM moved;
 -- enqueue
 INSERT INTO "public"."fila_jobs" ("status", "due_at", "priority", "fence", "failures", "crashes", "payload")
 SELECT 'pending'::text, CASE WHEN o.delay IS NULL THEN clock_timestamp() ELSE clock_timestamp() + o.delay * interval '1 microsecond' END, o.priority, COALESCE((SELECT max(lease) FROM "public"."fila_jobs_leases"), 0) << 20 | 1048575, 0, 0, o.c0
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i)
-RETURNING 1;
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "public"."fila_jobs_ready" WHERE true LIMIT $1::bigint) q),
@@ -401,8 +400,7 @@ SELECT dead FROM moved;
 -- enqueue
 INSERT INTO "post"."parcels" ("state", "queue", "shard", "priority", "fence", "crashes", "touched", "cells")
 SELECT 'pending'::text, 'o''mail', 3, o.priority, COALESCE((SELECT max(lease) FROM "post"."parcels_leases"), 0) << 20 | 1048575, 0, clock_timestamp(), o.c0
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i)
-RETURNING 1;
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS o(delay, priority, c0, i);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "post"."parcels_ready" WHERE true AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q),

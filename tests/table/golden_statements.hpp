@@ -128,8 +128,7 @@ RETURNING "status" = 'dead';
 -- enqueue
 INSERT INTO "etl"."import rows" ("status", "queue", "shard", "run_at", "priority", "fence", "failures", "crashes", "cells", "seen")
 SELECT 'pending'::text, 'o''mail', 3, CASE WHEN o.delay IS NULL THEN clock_timestamp() ELSE clock_timestamp() + o.delay * interval '1 microsecond' END, o.priority, 0, 0, 0, o.c0, timestamptz 'epoch' + o.c1 * interval '1 microsecond'
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
-RETURNING 1;
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3 AND (tenant = 7 -- {ours} :only
@@ -255,8 +254,7 @@ RETURNING false;
 -- enqueue
 INSERT INTO "public"."hooks" ("state", "updated_at", "id", "url")
 SELECT 'new'::hook_state, clock_timestamp(), o.c0, o.c1
-  FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
-RETURNING 1;
+  FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'new' LIMIT $1::bigint) q),
@@ -327,8 +325,7 @@ SELECT CASE WHEN count(*) = 0 THEN ('fila: no row was touched' || count(*))::int
 -- enqueue
 INSERT INTO "billing"."payments" ("status", "code", "cents")
 SELECT 'pending'::text, o.c0, o.c1
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i)
-RETURNING 1;
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) WITH ORDINALITY AS o(delay, priority, c0, c1, i);
 -- counts
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "billing"."payments" WHERE "status" = 'pending' LIMIT $1::bigint) q),

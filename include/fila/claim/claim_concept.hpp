@@ -21,13 +21,12 @@ namespace fila::inline v1 {
 struct claim_role;
 
 template <class T, class S>
-concept ClaimStrategy =
-    requires { typename T::template Grant<S>; } &&
-    requires(T const& t, S& s, typename T::template Grant<S>& grant, ClaimRequest<cursor_t<S>> const& request,
-             batch_t<S>& out) {
-        { T::shared } -> std::convertible_to<bool>;
-        { T::template check<S>() } -> std::same_as<bool>;
-        { t.claim(s, grant, request, out) } -> std::same_as<ClaimResult<cursor_t<S>>>;
-    };
+concept ClaimStrategy = requires { typename T::template Grant<S>; } &&
+                        requires(T const& t, S& s, typename T::template Grant<S>& grant,
+                                 ClaimRequest<cursor_t<S>> const& request, batch_t<S>& out) {
+                            { T::shared } -> std::convertible_to<bool>;
+                            { T::template check<S>() } -> std::same_as<bool>;
+                            { t.claim(s, grant, request, out) } -> std::same_as<ClaimResult<cursor_t<S>>>;
+                        };
 
 }  // namespace fila::inline v1

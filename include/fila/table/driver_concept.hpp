@@ -35,7 +35,8 @@
 //
 // `on_row(record)`: `record[i].null()`, `.get<W>()` for each wire type (throws std::exception where the value
 // does not fit), `.cursor_value()`: a Value that, bound again, compares equal to the column. A record is
-// valid during the call. One thread at a time uses a connection; not always the same one. Everything but the
+// valid during the call. `run_rows` of a statement without columns calls it with a Touched for each row that was
+// touched. One thread at a time uses a connection; not always the same one. Everything but the
 // noexcept functions may throw, and throws fila::Error only: retryable, maybe_applied and code set.
 #pragma once
 

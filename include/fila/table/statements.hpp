@@ -155,8 +155,7 @@ RETURNING true)";
 inline constexpr std::string_view enqueue =
     R"(INSERT INTO {table} ({status}{fixed_columns}{due_at?, {due_at}}{priority?, {priority}}{fence?, {fence}}{failures?, {failures}}{crashes?, {crashes}}{updated_at?, {updated_at}}{insert_columns})
 {postgres?SELECT }{sqlite?VALUES (}{pending}{cast}{fixed_values}{due_at?, CASE WHEN {o}delay IS NULL THEN {now} ELSE {later} END}{priority?, {o}priority}{fence?, {first_fence}}{failures?, 0}{crashes?, 0}{updated_at?, {now}}{insert_values}{sqlite?)}{postgres?
-  FROM {o_enqueue}
-RETURNING 1})";
+  FROM {o_enqueue}})";
 
 inline constexpr std::string_view counts = R"(SELECT
   (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {status} = {pending}{fixed}{where? AND ({where}

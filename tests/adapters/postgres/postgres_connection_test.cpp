@@ -479,11 +479,12 @@ TEST_CASE("many rows go as arrays, with NULLs, quotes and bytes intact") {
         {{std::string{"a\"\\,{}"}, Value{}, std::string{"NULL"}}, {bytes, Value{}, fila::Bytes{}}}};
     std::vector<std::string> texts;
     std::vector<fila::Bytes> octets;
-    c.run_rows({"SELECT t, b FROM unnest($1::text[], $2::bytea[]) AS o(t, b)", {"t", "b"}}, {}, rows,
-               [&](pg::Record const& r) {
-                   texts.push_back(r[0].null() ? "(null)" : r[0].get<std::string>());
-                   octets.push_back(r[1].null() ? fila::Bytes{std::byte{42}} : r[1].get<fila::Bytes>());
-               });
+    c.run_rows(
+        {"SELECT t, b FROM unnest($1::text[], $2::bytea[]) AS o(t, b)", {"t", "b"}}, {}, rows,
+        [&](auto const& r) {
+            texts.push_back(r[0].null() ? "(null)" : r[0].template get<std::string>());
+            octets.push_back(r[1].null() ? fila::Bytes{std::byte{42}} : r[1].template get<fila::Bytes>());
+        });
     CHECK(texts == std::vector<std::string>{"a\"\\,{}", "(null)", "NULL"});
     CHECK(octets == std::vector<fila::Bytes>{bytes, {std::byte{42}}, {}});
 }

@@ -61,13 +61,13 @@ public:
     /// Outside `begin` the statement is a transaction of its own.
     template <class OnRow>
     void run(Statement const& statement, Bindings const& bindings, OnRow const& on_row) {
-        each(execute(statement, detail::parameters(statement, bindings)), on_row);
+        detail::each_row(execute(statement, detail::parameters(statement, bindings)), on_row);
     }
     /// Many rows: one array a column, one statement, one round trip.
     template <class OnRow>
     void run_rows(Statement const& statement, Bindings const& bindings, Rows const& rows,
                   OnRow const& on_row) {
-        each(execute(statement, detail::parameters(statement, bindings, rows)), on_row);
+        detail::each_touched(execute(statement, detail::parameters(statement, bindings, rows)), on_row);
     }
     /// Several statements in one transaction, one process at a time; for DDL, so without the time-outs.
     void script(std::string_view sql) {
@@ -226,8 +226,9 @@ public:
         bool served = true;
         try {
             auto const one = bridge::Parameters(statement.parameters.size(), "1");
-            each(execute_unnamed({"EXPLAIN " + statement.text, {}}, one),
-                 [&](Record const& record) { served = served && !detail::scans_or_sorts(record[0].text()); });
+            detail::each_row(
+                execute_unnamed({"EXPLAIN " + statement.text, {}}, one),
+                [&](Record const& record) { served = served && !detail::scans_or_sorts(record[0].text()); });
         } catch (Error const&) {
             if (lost_) throw;
         }
@@ -244,11 +245,6 @@ private:
     enum class Savepoint : std::uint8_t { none, deferred, made, released };
     static constexpr char const* make_savepoint = "SAVEPOINT fila_row; ";
     static constexpr char const* release = "RELEASE SAVEPOINT fila_row; ";
-
-    template <class OnRow>
-    static void each(pqxx::result const& result, OnRow const& on_row) {
-        for (std::size_t i = 0; i < bridge::rows(result); ++i) on_row(Record{result, i});
-    }
 
     pqxx::result execute(Statement const& statement, bridge::Parameters const& parameters) {
         if (open_) {

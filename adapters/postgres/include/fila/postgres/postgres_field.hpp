@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fila/postgres/postgres_pqxx.hpp>
+#include <fila/table/touched.hpp>
 #include <fila/table/values.hpp>
 
 #include <charconv>
@@ -134,4 +135,20 @@ private:
     std::size_t row_;
 };
 
+namespace detail {
+
+template <class OnRow>
+void each_row(pqxx::result const& result, OnRow const& on_row) {
+    for (std::size_t i = 0; i < bridge::rows(result); ++i) on_row(Record{result, i});
+}
+/// The same; of a statement without columns, each row that it touched.
+template <class OnRow>
+void each_touched(pqxx::result const& result, OnRow const& on_row) {
+    each_row(result, on_row);
+    if (result.columns() != 0) return;
+    auto const touched = static_cast<std::int64_t>(result.affected_rows());
+    for (std::int64_t i = 1; i <= touched; ++i) on_row(Touched{i});
+}
+
+}  // namespace detail
 }  // namespace fila::inline v1::postgres

@@ -47,7 +47,7 @@ public:
                 throw current_failure(Doing::in_transaction).error;
             }
         }();
-        for (std::size_t i = 0; i < bridge::rows(result); ++i) on_row(Record{result, i});
+        detail::each_touched(result, on_row);
     }
     template <class OnRow>
     void run(Statement const& statement, Bindings const& bindings, OnRow const& on_row) {

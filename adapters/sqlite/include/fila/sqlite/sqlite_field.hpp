@@ -110,30 +110,4 @@ private:
     sqlite3_stmt* statement_;
 };
 
-namespace detail {
-
-/// In place of the record of a statement that returns none: its one field is the row's place.
-class Touched {
-public:
-    struct Field {
-        std::int64_t place;
-        [[nodiscard]] bool null() const noexcept { return false; }
-        [[nodiscard]] Value cursor_value() const { return place; }
-        template <class W>
-        [[nodiscard]] W get() const {
-            if constexpr (std::integral<W>)
-                return static_cast<W>(place);
-            else
-                throw std::invalid_argument{"a row's place is a whole number"};
-        }
-    };
-    explicit Touched(std::int64_t place) noexcept : place_{place} {}
-    [[nodiscard]] Field operator[](std::size_t) const noexcept { return {place_}; }
-
-private:
-    std::int64_t place_;
-};
-
-}  // namespace detail
-
 }  // namespace fila::inline v1::sqlite

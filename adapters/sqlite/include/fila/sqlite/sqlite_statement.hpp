@@ -5,6 +5,7 @@
 #include <fila/sqlite/sqlite_errors.hpp>
 #include <fila/sqlite/sqlite_field.hpp>
 #include <fila/table/statement.hpp>
+#include <fila/table/touched.hpp>
 
 #include <sqlite3.h>
 
