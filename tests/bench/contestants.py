@@ -108,7 +108,7 @@ class Contestants:
         column = "payload" if table == "jobs" else "payee"
         fence, source = "fence", "FROM claimed"
         if table == "jobs":  # split: what the claim returns is joined only then
-            fence, source = "fila_fence", claim[claim.rindex("FROM ( "):claim.rindex(" ORDER BY fila_fence")]
+            fence, source = "fila_fence", claim[claim.rindex("FROM ( "):claim.rindex(" ORDER BY fila_place")]
         claim = claim[:claim.index(' SELECT "id", fila_fence' if table == "jobs" else " SELECT * FROM claimed")]
         claim += (f" SELECT array_agg(id)::text AS ids, array_agg({fence})::text AS fences, sum(length({column})) AS bytes "
                   f"{source}")
