@@ -18,7 +18,7 @@ WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start), next AS MATERIALI
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = clock_timestamp() + $2::bigint * interval '1 microsecond', "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = $3::text
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
-RETURNING "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
+RETURNING "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END)
 SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
 -- claim_after
 WITH next AS MATERIALIZED (
@@ -33,11 +33,11 @@ WITH next AS MATERIALIZED (
 UPDATE "etl"."import rows"
    SET "status" = 'processing', "locked_until" = clock_timestamp() + $6::bigint * interval '1 microsecond', "fence" = CASE WHEN "fence" IN (2147483647, 9223372036854775807) THEN 1 ELSE COALESCE("fence", 0) + 1 END, "locked_by" = $7::text
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
-RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END)
+RETURNING "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END)
 SELECT * FROM claimed ORDER BY fila_1, fila_2, fila_3;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) * 1000000)::bigint FROM pass), (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", '-infinity') <= (SELECT start FROM pass)
    AND (tenant = 7 -- {ours} :only
@@ -45,7 +45,7 @@ SELECT "id", "fence", "failures", "crashes", (SELECT (extract(epoch FROM start) 
  ORDER BY (-"priority"), COALESCE("run_at", '-infinity'), "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- take_after
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, (SELECT mark FROM pass) FROM "etl"."import rows"
  WHERE "status" = 'pending' AND "queue" = 'o''mail' AND "shard" = 3
    AND COALESCE("run_at", '-infinity') <= (timestamptz 'epoch' + $2::bigint * interval '1 microsecond')
    AND (tenant = 7 -- {ours} :only
@@ -136,7 +136,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'processing' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q),
   (SELECT count(*) FROM (SELECT 1 FROM "etl"."import rows" WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3 LIMIT $1::bigint) q);
 -- dead_letters
-SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, "error" FROM "etl"."import rows"
+SELECT "id", "fence", "failures", "crashes", 0, (-"priority") AS fila_1, COALESCE("run_at", '-infinity') AS fila_2, "id" AS fila_3, "cells", CASE WHEN "seen" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "seen") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, "error" FROM "etl"."import rows"
  WHERE "status" = 'dead' AND "queue" = 'o''mail' AND "shard" = 3
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive
@@ -166,7 +166,7 @@ WITH next AS MATERIALIZED (
 UPDATE "public"."hooks"
    SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
-RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
+RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
 SELECT * FROM claimed ORDER BY fila_1;
 -- claim_after
 WITH next AS MATERIALIZED (
@@ -178,16 +178,16 @@ WITH next AS MATERIALIZED (
 UPDATE "public"."hooks"
    SET "state" = 'sending', "updated_at" = GREATEST(clock_timestamp(), "updated_at" + interval '1 microsecond')
  WHERE "id" = ANY(ARRAY(SELECT "id" FROM next))
-RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
+RETURNING "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, 0, 0, 0, "id" AS fila_1, "url")
 SELECT * FROM claimed ORDER BY fila_1;
 -- take
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
  WHERE "state" = 'new'
  ORDER BY "id" LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED;
 -- take_after
 WITH pass AS MATERIALIZED (SELECT clock_timestamp() AS start, set_config('fila.taken', $1::text, true) AS mark)
-SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, 0, 0, 0, "id" AS fila_1, "url", (SELECT mark FROM pass) FROM "public"."hooks"
  WHERE "state" = 'new'
    AND ("id") > ($2::uuid)
  ORDER BY "id" LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED;
@@ -196,12 +196,12 @@ UPDATE "public"."hooks" AS t
    SET "state" = o.word::hook_state,
        "updated_at" = GREATEST(clock_timestamp(), t."updated_at" + interval '1 microsecond')
   FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) WITH ORDINALITY AS o(k, fence, word, delay, failure, error, i) ORDER BY k) AS o
- WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence)
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END = o.fence)
 RETURNING o.i;
 -- erase
 DELETE FROM "public"."hooks" AS t
  USING (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) ORDER BY k) AS o
- WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence)
+ WHERE t."id" = ANY(ARRAY[o.k]) AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END = o.fence)
 RETURNING o.i;
 -- settle_taken
 UPDATE "public"."hooks" AS t
@@ -239,7 +239,7 @@ SELECT o.i FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY 
        (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k FOR NO KEY UPDATE) AS held;
 -- extend
 SELECT o.i FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS o(k, fence, i) CROSS JOIN LATERAL
-       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END = o.fence) OFFSET 0) AS held;
+       (SELECT FROM "public"."hooks" AS t WHERE t."id" = o.k AND (SELECT t."state" = 'sending' AND CASE WHEN t."updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM t."updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END = o.fence) OFFSET 0) AS held;
 -- rescue
 WITH stale AS MATERIALIZED (
   SELECT "id" FROM "public"."hooks"
@@ -261,7 +261,7 @@ SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'sending' LIMIT $1::bigint) q),
   (SELECT count(*) FROM (SELECT 1 FROM "public"."hooks" WHERE "state" = 'gave up' LIMIT $1::bigint) q);
 -- dead_letters
-SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END, 0, 0, 0, "id" AS fila_1, "url" FROM "public"."hooks"
+SELECT "id", CASE WHEN "updated_at" IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM "updated_at") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END, 0, 0, 0, "id" AS fila_1, "url" FROM "public"."hooks"
  WHERE "state" = 'gave up'
  ORDER BY "id" LIMIT $1::bigint;
 -- redrive

@@ -40,10 +40,11 @@ inline constexpr char const* postgres_no_row = "fila: no row was touched";
     // The cast is not of a constant: the planner would else carry it out, row or no row.
     d.or_raise = std::string{"WITH touched AS (\n#)\nSELECT CASE WHEN count(*) = 0 THEN ('"} +
                  postgres_no_row + "' || count(*))::integer END FROM touched";
-    // Infinities and far years are clamped: one odd time must not make a whole batch unreadable.
+    // Infinities and far years are clamped: one odd time must not make a whole batch unreadable. Until PostgreSQL 14
+    // these are doubles: no larger one than this fits.
     d.micros = [](std::string const& column) {
         return "CASE WHEN " + column + " IS NOT NULL THEN LEAST(GREATEST(extract(epoch FROM " + column +
-               ") * 1000000, -9223372036854775808), 9223372036854775807)::bigint END";
+               ") * 1000000, -9223372036854775808), 9223372036854774784)::bigint END";
     };
     d.instant = [](std::string const& micros) {
         return "timestamptz 'epoch' + " + micros + " * interval '1 microsecond'";

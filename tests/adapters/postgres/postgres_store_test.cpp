@@ -11,6 +11,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -184,7 +185,7 @@ TEST_CASE(
     "uuid keys, a smallint status, updated_at for fence, a fixed column and a condition of the user's") {
     Sandbox box;
     box.run(
-        R"(CREATE TABLE {s}.shipments(id uuid PRIMARY KEY DEFAULT gen_random_uuid(), weight bigint NOT NULL, state smallint NOT NULL,
+        R"(CREATE TABLE {s}.shipments(id uuid PRIMARY KEY DEFAULT md5(random()::text)::uuid, weight bigint NOT NULL, state smallint NOT NULL,
                  touched timestamptz, queue text NOT NULL);
                INSERT INTO {s}.shipments(weight, state, queue) SELECT i, 0, q FROM generate_series(1, 6) i, unnest('{mail,truck}'::text[]) q)");
     auto const mapping = fila::table<Shipment>(fila::TableName{box.name("shipments")})
@@ -541,6 +542,22 @@ TEST_CASE("case 50: infinite and far times neither break their neighbours nor st
         if (c.result.supply == fila::Supply::dry) break;
     }
     CHECK(met == "abcd");
+}
+
+TEST_CASE("case 50: infinite and far times are read where extract() makes doubles, as before PostgreSQL 14") {
+    Sandbox box;
+    auto micros = fila::postgres_dialect().micros("at");
+    std::string const extract = "extract(epoch FROM at)";
+    REQUIRE(micros.find(extract) != micros.npos);
+    micros.replace(micros.find(extract), extract.size(), "date_part('epoch', at)");  // always doubles
+    auto const read = [&](std::string const& at) {
+        return box.get<std::int64_t>("SELECT " + micros + " FROM (VALUES (timestamptz '" + at + "')) v(at)");
+    };
+    CHECK(read("infinity") == 9223372036854774784);
+    CHECK(read("294276-01-01Z") == 9223372036854774784);
+    CHECK(read("-infinity") == std::numeric_limits<std::int64_t>::min());
+    CHECK(read("0001-01-01Z") == -62135596800000000);
+    CHECK(read("2026-11-30 23:59:59.123457Z") == 1796083199123457);
 }
 
 TEST_CASE("case 51: names of 63 bytes work and derived names stay apart, longer ones are refused") {
