@@ -106,10 +106,16 @@ public:
         return value<int>("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + schema_ + "'");
     }
     int kill_sessions() {
-        return value<int>(
-            "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE application_name = "
-            "'" +
+        auto const killed = exec(
+            "SELECT count(pg_terminate_backend(pid)), COALESCE(string_agg(pid::text, ','), '') FROM "
+            "pg_stat_activity WHERE application_name = '" +
             schema_ + "'");
+        // Before PostgreSQL 14 pg_terminate_backend() cannot be told to wait.
+        (void)eventually([&] {
+            return value<int>("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY('{" +
+                              killed[0][1].as<std::string>() + "}')") == 0;
+        });
+        return killed[0][0].as<int>();
     }
     /// How many stay so: the server takes a moment to end a session that was given up.
     int idle_in_transaction() {

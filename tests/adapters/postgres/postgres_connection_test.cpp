@@ -575,8 +575,9 @@ TEST_CASE("the catalogue knows columns, enums, keys, triggers, partitions, check
         CREATE UNIQUE INDEX ON {s}.t(name, part);
         CREATE UNIQUE INDEX ON {s}.t(part, at) WHERE at IS NOT NULL;
         CREATE FUNCTION {s}.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
-        CREATE TRIGGER touched BEFORE UPDATE ON {s}.t FOR EACH ROW EXECUTE FUNCTION {s}.f();
-        CREATE TRIGGER born BEFORE INSERT ON {s}.t FOR EACH ROW EXECUTE FUNCTION {s}.f();)");
+        CREATE TABLE {s}.u(id bigint);
+        CREATE TRIGGER touched BEFORE UPDATE ON {s}.u FOR EACH ROW EXECUTE FUNCTION {s}.f();
+        CREATE TRIGGER born BEFORE INSERT ON {s}.u FOR EACH ROW EXECUTE FUNCTION {s}.f();)");
     pg::Connection c{{.conninfo = box.store_conninfo()}};
     auto const found = c.catalogue({box.schema(), "t"});
     REQUIRE(found.exists);
@@ -589,7 +590,9 @@ TEST_CASE("the catalogue knows columns, enums, keys, triggers, partitions, check
     CHECK_FALSE(found.columns[3].not_null);
     CHECK(found.columns[4].type == "character varying(20)");
     CHECK(found.unique.size() == 2);
-    CHECK(found.update_triggers == std::vector<std::string>{"touched"});
+    CHECK(found.update_triggers.empty());
+    // A table of its own: partitioned ones have no such triggers before PostgreSQL 13.
+    CHECK(c.catalogue({box.schema(), "u"}).update_triggers == std::vector<std::string>{"touched"});
     CHECK(found.partition_key == std::vector<std::string>{"part"});
     REQUIRE(found.checks.size() == 1);
     CHECK(contains(found.checks[0], "part > 0"));

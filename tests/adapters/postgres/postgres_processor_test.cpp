@@ -324,7 +324,7 @@ TEST_CASE("case 90: two thousand transactions leave no multixact behind, and no 
         return box.get<std::int64_t>("SELECT next_multixact_id::text FROM pg_control_checkpoint()");
     };
     auto const transactions = [&] {
-        return box.get<std::int64_t>("SELECT pg_snapshot_xmax(pg_current_snapshot())::text");
+        return box.get<std::int64_t>("SELECT txid_snapshot_xmax(txid_current_snapshot())::text");
     };
     auto const before = multixacts();
     auto const first = transactions();

@@ -541,8 +541,10 @@ TEST_CASE(
                                   "min(id) FROM {s}.jobs)",
                                   "DELETE FROM {s}.jobs WHERE id = (SELECT max(id) FROM {s}.jobs_ready)",
                                   "UPDATE {s}.jobs SET status = 'pending' WHERE status = 'dead'",
+                                  // In the order in which the store locks them, or the two could deadlock.
                                   "UPDATE {s}.jobs_leases SET lease_until = clock_timestamp() - interval '1 "
-                                  "s', untils = NULL WHERE lease % 3 = 0"};
+                                  "s', untils = NULL WHERE lease = ANY(ARRAY(SELECT lease FROM "
+                                  "{s}.jobs_leases WHERE lease % 3 = 0 ORDER BY lease FOR UPDATE))"};
         for (int i = 0; i < 200; ++i) {
             try {
                 person.exec(box.in(deeds[random() % 5]));
