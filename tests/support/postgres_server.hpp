@@ -111,10 +111,11 @@ public:
             "pg_stat_activity WHERE application_name = '" +
             schema_ + "'");
         // Before PostgreSQL 14 pg_terminate_backend() cannot be told to wait.
-        (void)eventually([&] {
-            return value<int>("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY('{" +
-                              killed[0][1].as<std::string>() + "}')") == 0;
-        });
+        if (!eventually([&] {
+                return value<int>("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY('{" +
+                                  killed[0][1].as<std::string>() + "}')") == 0;
+            }))
+            throw std::runtime_error{"sessions that were terminated are still there"};
         return killed[0][0].as<int>();
     }
     /// How many stay so: the server takes a moment to end a session that was given up.

@@ -86,7 +86,7 @@ public:
         for (auto i = n; i < size_; ++i) first_[i - n] = static_cast<T&&>(first_[i]);
         cut(size_ - n);
     }
-    /// Each that `unwanted` goes, the others keep their order.
+    /// Each that is `unwanted` goes, the others keep their order.
     template <class Unwanted>
     void drop_if(Unwanted unwanted) noexcept {
         std::size_t kept = 0;
